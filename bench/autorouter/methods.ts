@@ -3,7 +3,7 @@ import {
   emptyState,
   learnAll,
   type Example,
-  type Policy,
+  type RoutingPolicy,
   type RouterState,
 } from '#inside/autorouter/engine/index';
 import { appraise, type Candidate } from '#inside/autorouter/engine/appraise';
@@ -52,7 +52,7 @@ export function trained(set: DataSet, train: readonly Row[]): RouterState {
   return state;
 }
 
-export const policyOf = (tuning: Policy['tuning'], referenceModel?: string): Policy => ({
+export const policyOf = (tuning: RoutingPolicy['tuning'], referenceModel?: string): RoutingPolicy => ({
   algorithm: 'hkb-v1',
   mode: 'on',
   dial: 5,

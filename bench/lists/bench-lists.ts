@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { UserAccount } from '#product/identity';
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 import { startTestApp, type TestApp } from '../../test/support/app';
 import globalSetup from '../../test/support/global-setup';
 import { addUser, signIn } from '../../test/support/people';
@@ -125,7 +125,7 @@ interface Visitor {
   readonly userId: number;
 }
 
-async function visitor(app: TestApp, role: Role, organisationId: number | null): Promise<Visitor> {
+async function visitor(app: TestApp, role: UserRole, organisationId: number | null): Promise<Visitor> {
   const userId = await addUser(app, role);
   await app.database.source.manager.update(UserAccount, { id: userId }, { organisationId });
   return { url: app.url, cookie: await signIn(app, userId), userId };

@@ -29,7 +29,7 @@ export async function hotPath(folder: string): Promise<Measured[]> {
   const engine = new MoneyEngine(new UnlimitedStore(), silent, {
     dataFolder: join(folder, 'hot'),
     acknowledge: 'journal',
-    mostPending: 1_000_000,
+    maxPending: 1_000_000,
   });
   await engine.start();
   await cycle(engine, 20_000, together);
@@ -116,8 +116,8 @@ async function start(database: Database, url: string, dataFolder: string) {
   const engine = new MoneyEngine(new PostgresMoneyStore(database), notifications, {
     dataFolder,
     acknowledge: 'journal',
-    mostPending: 1_000_000,
-    escrow: { sliceCap: 1_000_000_000_000n, mostWaiters: 1_000_000, waitMs: 60_000 },
+    maxPending: 1_000_000,
+    escrow: { sliceCap: 1_000_000_000_000n, maxWaiters: 1_000_000, waitMs: 60_000 },
   });
   await engine.start();
   return {
@@ -167,8 +167,8 @@ class UnlimitedStore implements MoneyStore {
   giveBack = () => Promise.resolve();
   audit = () => Promise.resolve([]);
   sweep = () => Promise.resolve(0);
-  unread = () => Promise.resolve([]);
-  forgotten = () => Promise.resolve([]);
+  unreadJournals = () => Promise.resolve([]);
+  forgottenNodes = () => Promise.resolve([]);
   liveNodes = () => Promise.resolve([]);
   settle = () => Promise.resolve({ known: [], windows: [] });
 }

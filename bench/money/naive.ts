@@ -1,4 +1,4 @@
-import { insertRequestRecords, writtenRecord } from '#product/audit';
+import { insertRequestRecords, serialiseRecord } from '#product/audit';
 import { monotonicMs, uuidv7 } from '#product/kernel';
 import type { Database, Tx } from '../../src/platform';
 import type { Measured, StatementCount } from './measured';
@@ -42,7 +42,7 @@ async function oneRequest(database: Database): Promise<void> {
     await lock(tx);
     await tx.query('UPDATE naive_wallet SET held = held - 5000000, spent = spent + 2000000 WHERE id = 1');
     // Free, so that the books of the other measurements stay as they are.
-    const record = writtenRecord(uuidv7(), Date.now(), recordOf(0n));
+    const record = serialiseRecord(uuidv7(), Date.now(), recordOf(0n));
     await insertRequestRecords(tx, [record]);
   });
 }

@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import { migrations } from '#migrations';
 import { type RunningService, startService } from '#inside/boot/start-service';
 import { SessionsService } from '#product/identity';
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 import { platformScope } from '#product/kernel';
 import { KeysService } from '#product/keys';
 import { Database, loadSettings, Logger } from '#product/platform';
@@ -102,7 +102,7 @@ async function fillPeople(database: Database): Promise<void> {
   const viewers = [
     [OPERATOR, 'platform_owner', null],
     [OWNER, 'org_owner', ORGANISATION],
-  ] as const satisfies [number, Role, number | null][];
+  ] as const satisfies [number, UserRole, number | null][];
   for (const [id, role, organisationId] of viewers)
     await database.query(
       `INSERT INTO user_account (id, email, display_name, role, status, organisation_id, billing_exempt)

@@ -1,4 +1,4 @@
-import { checksumOf, makeKey } from '#inside/keys/key-text';
+import { checksumOf, generateKey } from '#inside/keys/key-text';
 import type { Client } from '../operations/http';
 
 const ROUNDS = 600;
@@ -23,11 +23,11 @@ export async function runKeyTiming(client: Client, publicId: string): Promise<Ti
     if (status !== 401) throw new Error(`a made-up key was answered with ${status}`);
   };
   const wrongSecret = (): string => {
-    const body = publicId + makeKey().text.slice(12, -6);
+    const body = publicId + generateKey().text.slice(12, -6);
     return `svc_${body}${checksumOf(body)}`;
   };
   for (let round = 0; round < ROUNDS; round += 1) {
-    const [first, second] = [makeKey().text, wrongSecret()];
+    const [first, second] = [generateKey().text, wrongSecret()];
     // Each goes first in half of the rounds, so that what the other leaves behind counts for neither.
     if (round % 2 === 0) await measure(unknown, first);
     await measure(wrong, second);

@@ -1,4 +1,4 @@
-import { roles, type Role } from '#product/kernel';
+import { roles, type UserRole } from '#product/kernel';
 import { inParallel } from '../../test/system/findings';
 import type { Route } from '../../test/system/routes';
 import { COMMON_NAME, FOREIGN_MARK, createObject, type Places } from './people';
@@ -62,7 +62,7 @@ export async function runLeaks(places: Places, routes: readonly Route[]): Promis
   return { read, wrong };
 }
 
-const isAtLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum);
+const isAtLeast = (role: UserRole, minimum: UserRole): boolean => roles.indexOf(role) >= roles.indexOf(minimum);
 
 /** The list as it is, by the common beginning, by every foreign id, and by every grouping. */
 function queriesOf({ query }: Route, ids: Readonly<Record<string, string>>): string[] {

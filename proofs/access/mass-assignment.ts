@@ -1,4 +1,4 @@
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 import { inParallel } from '../../test/system/findings';
 import type { Route } from '../../test/system/routes';
 import { createObject, type Places } from './people';
@@ -66,7 +66,7 @@ async function changedBy(
   field: string | null,
 ): Promise<{ status: number; changed: string }> {
   const minimum = minimumOf(route.method, route.path);
-  const role: Role = minimum === 'session' || minimum === 'anyone' ? 'user' : minimum;
+  const role: UserRole = minimum === 'session' || minimum === 'anyone' ? 'user' : minimum;
   const [caller, other] = [await places.person(role), await places.person('user', 'department')];
   const place = placeOfId(route);
   const target =

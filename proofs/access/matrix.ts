@@ -1,4 +1,4 @@
-import { roles, type Role } from '#product/kernel';
+import { roles, type UserRole } from '#product/kernel';
 import type { Answer } from '../operations/http';
 import type { Person } from '../operations/world';
 import { inParallel } from '../../test/system/findings';
@@ -22,7 +22,7 @@ export interface MatrixResult {
   readonly compared: number;
 }
 
-const callers: readonly (Role | 'anonymous')[] = ['anonymous', ...roles];
+const callers: readonly (UserRole | 'anonymous')[] = ['anonymous', ...roles];
 
 type Verdict = 'sign-in' | 'role' | 'oneself' | 'absent' | 'served';
 
@@ -31,7 +31,7 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
   const wrong: string[] = [];
   let [cells, compared] = [0, 0];
   const readers = new Map<string, Promise<Person>>();
-  const callerOf = (route: Route, role: Role): Promise<Person> => {
+  const callerOf = (route: Route, role: UserRole): Promise<Person> => {
     // A change may change its caller, and so does the link to sign out.
     if (route.method !== 'GET' || route.path === '/logout') return places.person(role);
     const known = readers.get(role) ?? places.person(role);
@@ -81,7 +81,7 @@ async function targetOf(
 
 function expectedOf(
   { method, path }: Route,
-  caller: Role | 'anonymous',
+  caller: UserRole | 'anonymous',
   place: Place | null,
   relation: Relation,
 ): Verdict {

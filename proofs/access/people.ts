@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 import type { Person, World } from '../operations/world';
 import type { IdName, Relation } from './policy';
 
@@ -52,7 +52,7 @@ export class Places {
     return relation === 'organisation' ? this.beside : this.ours;
   }
 
-  person(role: Role, relation: Relation = 'own'): Promise<Person> {
+  person(role: UserRole, relation: Relation = 'own'): Promise<Person> {
     const { organisationId, departmentId } = this.placeOf(relation);
     return this.world.newPerson({ role, organisationId, departmentId });
   }

@@ -1,11 +1,11 @@
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 
 /**
  * The access policy of the specification. It is written independently of the code on purpose: routes are compared
  * with it. A route without a line follows the longest path above it.
  */
 
-export type Minimum = 'anyone' | 'session' | Role;
+export type Minimum = 'anyone' | 'session' | UserRole;
 
 /** An owner stands in one of these relations to the caller. */
 export const relations = ['own', 'department', 'organisation', 'foreign'] as const;
@@ -110,7 +110,7 @@ const ofDepartment: readonly Relation[] = ['own', 'department'];
 const ofOrganisation: readonly Relation[] = ['own', 'department', 'organisation'];
 
 /** A role reaches the things of these relations in the administration. */
-const reach: Readonly<Record<Role, readonly Relation[]>> = {
+const reach: Readonly<Record<UserRole, readonly Relation[]>> = {
   user: mine,
   department_admin: ofDepartment,
   org_admin: ofOrganisation,
@@ -136,7 +136,7 @@ const administration = [
 ];
 
 /** The matrix expects that the role reaches another person's object through this route. */
-export function reaches(role: Role, relation: Relation, path: string, id: IdName): boolean {
+export function reaches(role: UserRole, relation: Relation, path: string, id: IdName): boolean {
   // People of every department share the same organisation.
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');
   const isAdministration = administration.some((beginning) => path.startsWith(beginning));

@@ -1,4 +1,4 @@
-import { HISTORY_DAYS, runsOutAt, type SpentDay, unusualFrom } from '#product/alerts';
+import { HISTORY_DAYS, forecastRunOut, type SpentDay, findUnusualBound } from '#product/alerts';
 import { randomFrom, type Shape, yearOf } from './synthetic-days';
 
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ export function measureAnomalies(shape: Shape, seeds: readonly number[]): Measur
     const year = yearOf(shape, seed);
     for (let place = HISTORY_DAYS; place < year.length; place += 1) {
       const { at, spent } = year[place]!;
-      const unusual = unusualFrom(before(year, place), { at, ...USUAL });
+      const unusual = findUnusualBound(before(year, place), { at, ...USUAL });
       days += 1;
       if (unusual !== null && spent > unusual.bound) alarms += 1;
       if (unusual === null || spent === 0) continue;
@@ -101,7 +101,7 @@ function firstForecast(year: readonly SpentDay[], begin: number, limit: number):
     if (left <= 0) return null;
     const isLookedAt = (spent + today) / limit >= 0.25;
     const history = before(year, begin + day);
-    if (isLookedAt && runsOutAt(history, { left, today, now: at + 12 * HOUR_MS, until }) !== null) return day;
+    if (isLookedAt && forecastRunOut(history, { remaining: left, today, now: at + 12 * HOUR_MS, until }) !== null) return day;
     spent += whole;
   }
   return null;

@@ -1,4 +1,4 @@
-import { type Verification, verifyExport } from '#product/audit';
+import { type ExportVerification, verifyExport } from '#product/audit';
 import { Chance } from '../../test/system/chance';
 import { Findings, numberGiven, runProof } from '../../test/system/findings';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
@@ -15,7 +15,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-const verify = (text: string, everySignature: boolean): Promise<Verification> =>
+const verify = (text: string, everySignature: boolean): Promise<ExportVerification> =>
   verifyExport(chunksOf(Buffer.from(text)), { everySignature });
 
 /**

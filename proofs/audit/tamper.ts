@@ -1,11 +1,11 @@
-import type { Verification } from '../../src/audit';
+import type { ExportVerification } from '../../src/audit';
 import type { Chance } from '../../test/system/chance';
 
 /** A changed export, and whether what is found tells of this change and of nothing else. */
 export interface Tampered {
   readonly kind: string;
   readonly text: string;
-  readonly isLocated: (found: Verification) => boolean;
+  readonly isLocated: (found: ExportVerification) => boolean;
 }
 
 interface Entry {
@@ -55,20 +55,20 @@ const isRetention = (line = ''): boolean => line.includes('"log.forgotten"');
 
 const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
-const entriesOf = ({ findings }: Verification): number[] =>
+const entriesOf = ({ findings }: ExportVerification): number[] =>
   findings.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
 
 /** Findings name some of these entries and no other one; without the entry of a retention its blocks are suspect. */
 const namesOnly =
   (ids: readonly number[], mayEmpty = false) =>
-  (found: Verification): boolean =>
+  (found: ExportVerification): boolean =>
     entriesOf(found).length > 0 &&
     found.findings.every(({ kind, entry = -1 }) => ids.includes(entry) || (mayEmpty && kind === 'emptied'));
 
 /** Findings name all of these entries and no other one. */
 const namesAll =
   (ids: readonly number[], mayEmpty = false) =>
-  (found: Verification): boolean =>
+  (found: ExportVerification): boolean =>
     namesOnly(ids, mayEmpty)(found) && ids.every((id) => entriesOf(found).includes(id));
 
 /** Another character in the place of one of the line's; the marks that make it a line of JSON count as well. */
@@ -168,7 +168,7 @@ const swapBlocks: Tampering = ({ lines, blocks }, chance) => {
     ...lines.slice(first.line, after(first)),
     ...lines.slice(after(second)),
   ]);
-  const isLocated = ({ findings }: Verification): boolean =>
+  const isLocated = ({ findings }: ExportVerification): boolean =>
     findings.length > 0 &&
     findings.every(
       ({ kind, chain, block = 0 }) =>
@@ -182,7 +182,7 @@ const isOfChain = (one: Block, other: Block): boolean => one.chain === other.cha
 const removeBlock: Tampering = ({ lines, blocks }, chance) => {
   const { line, entries, chain, number } = chance.pick(blocks);
   const text = joined(lines.toSpliced(line, entries.length + 1));
-  const isLocated = ({ findings }: Verification): boolean =>
+  const isLocated = ({ findings }: ExportVerification): boolean =>
     findings.length === 1 &&
     findings.every(
       ({ kind, chain: of, block, lastBlock }) =>
@@ -199,7 +199,7 @@ const editBlock: Tampering = ({ lines, blocks }, chance) => {
   const { line, chain, number } = chance.pick(blocks);
   const edited = withOtherCharacter(lines[line] ?? '', chance, '{"block":'.length);
   const text = joined(lines.map((content, place) => (place === line ? edited : content)));
-  const isLocated = ({ findings }: Verification): boolean =>
+  const isLocated = ({ findings }: ExportVerification): boolean =>
     findings.some((found) => found.line === line + 1 || (found.chain === chain && found.block === number));
   return { kind: 'edit', text, isLocated };
 };
@@ -216,7 +216,7 @@ const cutTail: Tampering = (original, chance) => {
   const start = (lines[0] ?? '').length + 1;
   const cut = text.slice(0, chance.whole(start, text.length - 1));
   const left = cut.split('\n').length - 1;
-  const isLocated = ({ findings }: Verification): boolean =>
+  const isLocated = ({ findings }: ExportVerification): boolean =>
     entries
       .filter(({ line }) => line >= left)
       .every(({ id, chain, block }) =>

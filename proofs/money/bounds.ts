@@ -1,11 +1,11 @@
 import type { LaneView, ModelView } from '../../src/catalogue';
-import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '#product/kernel';
+import { maxCostOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '#product/kernel';
 import { describeCall } from '#inside/gateway/intake/describe';
 import type { Inbound } from '../../src/gateway/intake/inbound';
 import { inputBoundOf } from '#inside/gateway/admission/input-bound';
 import { operations, type TextOperation } from '#inside/gateway/operations/operation';
 import { SupplierStyles } from '#product/routing';
-import { laneFacts, THINKING_BESIDE_ANSWER } from '#product/vendors';
+import { laneFacts, ADDITIONAL_THINKING_FIELDS } from '#product/vendors';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const callers = 400;
@@ -142,7 +142,7 @@ const rows: readonly Row[] = [
     servedTier: 'priority',
     used: 0.9,
   },
-  ...THINKING_BESIDE_ANSWER.map(({ path }) => ({
+  ...ADDITIONAL_THINKING_FIELDS.map(({ path }) => ({
     what: `thinking beside the answer by ${path.join('.')}`,
     ...chat('x', nested(path, 900)),
     billedTokens: 10,
@@ -181,12 +181,12 @@ async function race(proof: Proof, row: Row): Promise<void> {
   const call = describeCall(inbound, operation);
   const inputTokens = inputBoundOf(call, model, lane, () => styles.picturesFor(lane), true);
   // The lane of this proof gets every switch of thinking.
-  const maxOutputTokens = (output + call.writtenBeside + call.thinkingBeside) * call.choices;
+  const maxOutputTokens = (output + call.extraOutputTokens + call.extraThinkingTokens) * call.choices;
   const modes = servedTier === undefined ? {} : { service_tier: servedTier };
   const billed = { uses: billedUses, modes, image: null };
-  const bound = boundOf({ inputTokens, maxOutputTokens, fees: call.fees }, [price]);
+  const bound = maxCostOf({ inputTokens, maxOutputTokens, fees: call.fees }, [price]);
   const written = billedOutput * call.choices;
-  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens: written, fees: billed }, [price]);
+  const cost = maxCostOf({ inputTokens: billedTokens, maxOutputTokens: written, fees: billed }, [price]);
   const walletId = await proof.wallet(usd);
   const answers = await Promise.all(
     Array.from({ length: callers }, (_, caller) =>

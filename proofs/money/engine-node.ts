@@ -59,7 +59,7 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   try {
     // As the gateway does it: a request without a bound takes what is left, and never less than it costs.
     const least = BigInt(call.unbounded === true ? call.cost : call.bound);
-    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), least, refs });
+    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), minAmount: least, refs });
   } catch (error) {
     const { code, options } = error as Fault;
     return {

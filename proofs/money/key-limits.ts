@@ -118,7 +118,7 @@ async function proveTokens(proof: Proof, nodes: readonly RateWindows[]): Promise
     }),
   );
   const figure = (tokens: number): string => tokens.toLocaleString('en');
-  const [one, other] = [await nodes[0]!.lookTokens(window), await nodes[1]!.lookTokens(window)];
+  const [one, other] = [await nodes[0]!.peekTokens(window), await nodes[1]!.peekTokens(window)];
   proof.add(
     `${CALLERS} callers on ${figure(limit)} tokens a minute: the most at any moment`,
     `≤ ${figure(limit)}`,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BudgetRaises, budgetsOfPerson, Ledger, Limits } from '#product/billing';
+import { BudgetRaises, budgetsOfUser, Ledger, Limits } from '#product/billing';
 import { invoiceAccountOf } from '#product/kernel';
 import { dollars, type Proof, usd } from './proof';
 
@@ -8,7 +8,7 @@ const CALLS = 1_000;
 /** The platform gives a person a dollar; meanwhile their organisation sets, lifts and removes its own budget. */
 export async function proveBudgetsOfPerson(proof: Proof): Promise<void> {
   const walletId = await proof.wallet(100n * usd);
-  const [platform, organisation] = budgetsOfPerson(walletId);
+  const [platform, organisation] = budgetsOfUser(walletId);
   const database = await proof.database();
   const limits = new Limits(database);
   const raises = new BudgetRaises(database, limits);

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/kernel';
+import type { UserRole } from '../../src/kernel';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { NewUser } from '../../test/system/rows';
@@ -85,12 +85,12 @@ export class World {
   }
 
   /** A person of this role in our organisation, signed in; the same one whenever asked. */
-  person(role: Role): Promise<Person> {
+  person(role: UserRole): Promise<Person> {
     return this.remembered(role, () => this.newPerson({ role, organisationId: this.organisationId }));
   }
 
   /** A person of this role in the other organisation, who has no business with ours. */
-  stranger(role: Role): Promise<Person> {
+  stranger(role: UserRole): Promise<Person> {
     return this.remembered(`stranger ${role}`, () =>
       this.newPerson({ role, organisationId: this.otherOrganisationId }),
     );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { projectFolder } from '../../test/system/program';
-import { metricsBehind, readRules, type RuleGroup } from '#inside/platform/metrics/alert-rules';
+import { underlyingMetrics, readRules, type RuleGroup } from '#inside/platform/metrics/alert-rules';
 import { RULES } from './promtool';
 
 interface Panel {
@@ -39,5 +39,5 @@ export const alertRules = ruleGroups.flatMap(({ rules }) => rules).filter(({ ale
 /** The metrics that an alert looks at. */
 export function metricsOf(name: string): string[] {
   const rule = alertRules.find(({ alert }) => alert === name);
-  return rule === undefined ? [] : [...metricsBehind(rule.expr, ruleGroups)].sort();
+  return rule === undefined ? [] : [...underlyingMetrics(rule.expr, ruleGroups)].sort();
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
 import { AlertPagesModule } from './alerts/alerts.module';
-import { BillingDeskModule } from './billing/billing-desk.module';
+import { BillingAdminModule } from './billing/billing-admin.module';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { EnginesModule } from './engines/engines.module';
@@ -11,14 +11,13 @@ import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { QuarantinePagesModule } from './quarantine/quarantine-pages.module';
 import { UserUsageModule } from './usage/user-usage.module';
-import { PeopleModule } from './people.module';
+import { AccountAdminModule } from './account-admin.module';
 
-/** The pages and operations below /dashboard/admin and /api/admin; each area is a folder with a module of its own. */
 @Module({
   imports: [
     WebModule,
     AlertPagesModule,
-    BillingDeskModule,
+    BillingAdminModule,
     AuditLogModule,
     CatalogueAdminModule,
     EnginesModule,
@@ -28,7 +27,7 @@ import { PeopleModule } from './people.module';
     QuarantinePagesModule,
     TapPagesModule,
     UserUsageModule,
-    PeopleModule,
+    AccountAdminModule,
   ],
 })
 export class AdminModule {}

@@ -4,12 +4,12 @@ import { fault, MINUTE_MS } from '../kernel';
 
 const MAX_TESTS_PER_MINUTE = 5;
 
-/** Limits test messages per owner, since each goes to a system of others. */
+/** Limits test messages per owner, because each one reaches an external system. */
 @Injectable()
 export class TestMessageRate {
   constructor(@InjectThrottlerStorage() private readonly storage: ThrottlerStorage) {}
 
-  /** Counts a test of an organisation (null: of the platform). Throws when the minute has had its five. */
+  /** Counts a test of an organisation, or of the platform if null; throws if the limit of the minute is reached. */
   async take(kind: 'alert-tests' | 'tap-tests', organisationId: number | null): Promise<void> {
     const owner = String(organisationId ?? 'platform');
     const rate = await this.storage.increment(owner, MINUTE_MS, MAX_TESTS_PER_MINUTE, MINUTE_MS, kind);

@@ -7,7 +7,7 @@ import { SecretsModule } from '../platform';
 import { ViewsModule } from '../views';
 import { AlertWatch } from './alert-watch';
 import { BackupAge } from './backup-age';
-import { AlertBook } from './book/alert-book';
+import { AlertStore } from './book/alert-store';
 import { AlertQuery } from './book/alert-query';
 import { AlertChannels } from './channels/alert-channels';
 import { AlertClient } from './channels/alert-client';
@@ -15,7 +15,7 @@ import { AlertMails } from './channels/alert-mails';
 import { AlertTests } from './channels/alert-tests';
 import { AlertWording } from './channels/alert-wording';
 import { AlertDeliveries } from './delivery/alert-deliveries';
-import { AlertLooks } from './looks/alert-looks';
+import { AlertDetectors } from './looks/alert-detectors';
 import { SpendDays } from './looks/spend-days';
 import { NodeWatch } from './node-watch';
 import { AlertRules } from './rules/alert-rules';
@@ -23,11 +23,11 @@ import { AlertRules } from './rules/alert-rules';
 @Module({
   imports: [AuditModule, BillingModule, CatalogueModule, IdentityModule, SecretsModule, ViewsModule],
   providers: [
-    AlertBook,
+    AlertStore,
     AlertChannels,
     AlertClient,
     AlertDeliveries,
-    AlertLooks,
+    AlertDetectors,
     AlertMails,
     AlertQuery,
     AlertRules,

@@ -2,25 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { SECOND_MS } from '../kernel';
 import { Metrics } from '../platform';
 
-const SUCCEEDED = 'gateway_backup_success_timestamp_seconds';
-const COVERED = 'gateway_backup_covered_timestamp_seconds';
+const SUCCEEDED_GAUGE = 'gateway_backup_success_timestamp_seconds';
+const COVERED_GAUGE = 'gateway_backup_covered_timestamp_seconds';
 
-/** What alerts want to know of backups. */
-export interface BackupState {
-  /** The newest one that succeeded ended then; null where none is known. */
+export interface BackupTimes {
+  /** End of the newest successful backup; null if unknown. */
   readonly succeededAt: Date | null;
-  /** The archived log reaches to here; null where nothing of it is known. */
+  /** End of the archived log; null if unknown. */
   readonly coveredAt: Date | null;
 }
 
-/** Backups as their gauges say: what makes them by a schedule keeps the gauges on the node that makes them. */
+/** Reads backup times from the gauges of the node that makes scheduled backups. */
 @Injectable()
 export class BackupAge {
   constructor(private readonly metrics: Metrics) {}
 
-  /** Null where no backup is made by a schedule. */
-  async newest(): Promise<BackupState | null> {
-    const [succeeded, covered] = [await this.secondsOf(SUCCEEDED), await this.secondsOf(COVERED)];
+  /** Null if no backups are scheduled. */
+  async newest(): Promise<BackupTimes | null> {
+    const [succeeded, covered] = [await this.secondsOf(SUCCEEDED_GAUGE), await this.secondsOf(COVERED_GAUGE)];
     if (succeeded === undefined) return null;
     return { succeededAt: momentOf(succeeded), coveredAt: momentOf(covered) };
   }

@@ -5,8 +5,8 @@ export {
   type AlertState,
   alertStates,
   ownerOf,
-  type ShownAlert,
-  type ShownDelivery,
+  type AlertView,
+  type DeliveryView,
 } from './book/alert-query';
 export {
   type AlertKind,
@@ -18,21 +18,21 @@ export {
   type Severity,
 } from './catalogue/kinds';
 export { parameterFields, parameterNames } from './catalogue/parameters';
-export { AlertChannels, type ChannelWish, sealedChannels } from './channels/alert-channels';
+export { AlertChannels, type ChannelInput, sealedChannels } from './channels/alert-channels';
 export { AlertClient } from './channels/alert-client';
 export { AlertTests } from './channels/alert-tests';
-export { ALERTS_PATH, wordsOf } from './channels/alert-wording';
+export { ALERTS_PATH, alertTextsOf } from './channels/alert-wording';
 export {
   type Audience,
   audiences,
   type Channel,
   type ChannelKind,
   channelKinds,
-  type Target,
+  type ChannelTarget,
 } from './channels/channel';
 export { PAGERDUTY_ADDRESSES } from './channels/pagerduty';
 export { NodeWatch } from './node-watch';
 export { AlertDeliveries } from './delivery/alert-deliveries';
 export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';
-export { HISTORY_DAYS, runsOutAt, type SpentDay, unusualFrom } from './statistics/spending';
+export { HISTORY_DAYS, forecastRunOut, type SpentDay, findUnusualBound } from './statistics/spending';
 export { minutesOf, timeOf } from './rules/quiet-hours';

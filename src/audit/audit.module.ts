@@ -21,7 +21,7 @@ import { RequestRecords } from './request-records';
 import { DeadLetters } from './taps/dead-letters';
 import { TapDelivery } from './taps/tap-delivery';
 import { TapTests } from './taps/tap-tests';
-import { TapUpkeep } from './taps/tap-upkeep';
+import { TapMaintenance } from './taps/tap-maintenance';
 import { Taps } from './taps/taps';
 import { UsageDays } from './usage/usage-days';
 import { UsageQuery } from './usage/usage-query';
@@ -47,7 +47,7 @@ const providers = [
   TapDelivery,
   Taps,
   TapTests,
-  TapUpkeep,
+  TapMaintenance,
   UsageDays,
   UsageQuery,
 ];
@@ -56,6 +56,6 @@ const providers = [
 export class AuditModule {
   constructor(extensions: Extensions, database: Database) {
     const records = new DatabaseRecords(database);
-    extensions.givePort('records.read', () => records);
+    extensions.providePort('records.read', () => records);
   }
 }

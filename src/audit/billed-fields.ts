@@ -1,7 +1,7 @@
 import { formatMultiplier, snakeCased, type UsageBucket, type UsagePart } from '../kernel';
 import type { RequestRecord } from './request-record';
 
-/** Cache reads and reasoning stand beside the sums of a record already. */
+/** Cache reads and reasoning are already next to the sums of a record. */
 const tokenFields = {
   uncached_input_tokens: 'inputTokens',
   cache_write_5m_tokens: 'cacheWriteTokens',
@@ -15,7 +15,7 @@ const tokenFields = {
 type TokenField = keyof typeof tokenFields;
 const tokenNames = Object.keys(tokenFields) as TokenField[];
 
-/** What a charge is computed from, with the price: each token in one field. */
+/** Quantities that a charge is computed from, besides the price; each token is in exactly one field. */
 export const billedFields = (entry: Omit<RequestRecord, 'settlementId'>) => ({
   ...(Object.fromEntries(tokenNames.map((name) => [name, entry[tokenFields[name]]])) as Record<
     TokenField,
@@ -31,7 +31,7 @@ export const billedFields = (entry: Omit<RequestRecord, 'settlementId'>) => ({
   parts: entry.parts?.map(presentPart) ?? null,
 });
 
-/** Work beside the answer, in the words of the counts; what is left out is zero. */
+/** Work in addition to the reply, with the field names of the counts; omitted counts are zero. */
 const presentPart = ({ kind, model, ...counts }: UsagePart) => ({
   kind,
   model,
@@ -41,7 +41,6 @@ const presentPart = ({ kind, model, ...counts }: UsagePart) => ({
 const nameOf = (bucket: string): string =>
   tokenNames.find((name) => tokenFields[name] === bucket) ?? snakeCased(bucket);
 
-/** The same as columns of a file. */
 export const billedColumns = [
   ...tokenNames,
   'calls',
@@ -54,12 +53,12 @@ export const billedColumns = [
   'parts',
 ] as const satisfies readonly (keyof ReturnType<typeof billedFields>)[];
 
-/** The mark-up or discount that a record was charged by; null where it was the price itself. */
+/** Mark-up or discount that a record was charged with; null if the plain price applied. */
 export const priceFactorOf = ({ priceFactor }: Pick<RequestRecord, 'priceFactor'>): string | null =>
   priceFactor === null ? null : formatMultiplier(BigInt(priceFactor));
 
-/** A cell of a table: counts by name are one text, `web_search=3;file_search=1`, and a list is JSON. */
-export function cellIn(value: unknown): unknown {
+/** Table cell: counts by name become one text, `web_search=3;file_search=1`, and a list becomes JSON. */
+export function toCell(value: unknown): unknown {
   if (Array.isArray(value)) return JSON.stringify(value);
   if (typeof value !== 'object' || value === null) return value;
   return Object.entries(value)

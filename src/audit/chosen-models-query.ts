@@ -4,7 +4,7 @@ import { type RecordScope, withinRecordScope } from './record-scope';
 import { SqlParameters } from './sql-parameters';
 
 export interface ChosenModel {
-  /** It is null for requests that no model answered. */
+  /** Null for requests that no model served. */
   readonly model: string | null;
   readonly requests: number;
   readonly failures: number;
@@ -12,7 +12,7 @@ export interface ChosenModel {
   readonly meanLatencyMs: number;
 }
 
-interface Row {
+interface ChosenModelRow {
   readonly model: string | null;
   readonly requests: string;
   readonly failures: string;
@@ -20,23 +20,21 @@ interface Row {
   readonly latency_ms: string;
 }
 
-const MOST_MODELS = 100;
+const MAX_MODELS = 100;
 
-/** Each model that answered requests for a name is counted, summed over whole hours. */
 @Injectable()
 export class ChosenModelsQuery {
   constructor(private readonly database: Database) {}
 
-  /** The most asked first. */
   async of(scope: RecordScope, name: string, from: Date): Promise<ChosenModel[]> {
     const parameters = new SqlParameters();
-    const [asked, since] = [parameters.add(name), parameters.add(from)];
-    const rows = await this.database.query<Row>(
+    const [requestedModel, since] = [parameters.add(name), parameters.add(from)];
+    const rows = await this.database.query<ChosenModelRow>(
       `SELECT u.served_model AS model, sum(u.requests)::text AS requests, sum(u.failures)::text AS failures,
               sum(u.cost_nano)::text AS cost_nano, (sum(u.latency_ms) / sum(u.requests))::float8::text AS latency_ms
-         FROM usage_hour u WHERE u.model = ${asked} AND u.hour >= date_trunc('hour', ${since}::timestamptz, 'UTC')
+         FROM usage_hour u WHERE u.model = ${requestedModel} AND u.hour >= date_trunc('hour', ${since}::timestamptz, 'UTC')
           AND ${withinRecordScope(scope, parameters, 'u')}
-        GROUP BY 1 ORDER BY sum(u.requests) DESC, 1 LIMIT ${MOST_MODELS}`,
+        GROUP BY 1 ORDER BY sum(u.requests) DESC, 1 LIMIT ${MAX_MODELS}`,
       parameters.values,
     );
     return rows.map((row) => ({

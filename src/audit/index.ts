@@ -9,7 +9,7 @@ export {
   objectTypes,
   type ObjectType,
 } from './activity/action-names';
-export { type ActivityActor, type Concerned, type NewActivity, systemActor } from './activity/activity';
+export { type ActivityActor, type ActivitySubject, type NewActivity, systemActor } from './activity/activity';
 export { ActivityLog } from './activity/activity-log';
 export {
   type ActivityDays,
@@ -27,9 +27,9 @@ export { ChainReview, type ReviewSummary } from './chain/review/chain-review';
 export { headsIn } from './chain/anchor-file';
 export { chainName } from './chain/verify/match-strays';
 export type { Finding } from './chain/verify/findings';
-export { verifyExport, type Verification } from './chain/verify/verify-export';
+export { verifyExport, type ExportVerification } from './chain/verify/verify-export';
 export { AuditModule } from './audit.module';
-export { billedColumns, billedFields, cellIn, priceFactorOf } from './billed-fields';
+export { billedColumns, billedFields, toCell, priceFactorOf } from './billed-fields';
 export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
 export { type Latencies, LatencyQuery } from './latency-query';
 export { insertRequestRecords } from './insert-records';
@@ -39,7 +39,7 @@ export type {
   Attribution,
   GateRecord,
   GateStage,
-  RecordFacts,
+  RecordAttributes,
   RequestRecord,
 } from './request-record';
 export { settledRecordOf } from './settled-record';
@@ -47,21 +47,27 @@ export { Refusals } from './refusals';
 export { DatabaseRecords } from './records-port';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
-export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenRecord } from './written-record';
+export {
+  readRecord,
+  readRecords,
+  withRequestId,
+  type WrittenRecord,
+  serialiseRecord,
+} from './written-record';
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
 export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
 export { withinRecordScope } from './record-scope';
 export { SqlParameters } from './sql-parameters';
-export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
-export { type UsageBucket, usageBuckets, usageGroupings, type UsageQuestion } from './usage/usage-question';
+export { type UsageReport, type UsageGroup, UsageQuery } from './usage/usage-query';
+export { type UsageBucket, usageBuckets, usageGroupings, type UsageRequest } from './usage/usage-request';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
-export { periodOf, usageQuestionOf, zoneOf } from './usage/usage-asked';
+export { periodOf, toUsageRequest, zoneOf } from './usage/parse-usage-request';
 export { RecordParameters } from './record-parameters';
 export { DeadLetters, type DeadLetter, type TapState } from './taps/dead-letters';
 export { TapDelivery } from './taps/tap-delivery';
 export { Taps } from './taps/taps';
 export { type TapTest, TapTests } from './taps/tap-tests';
-export type { HeldTap } from './taps/held-tap';
+export type { RegisteredTap } from './taps/registered-tap';
 export { UsageDays } from './usage/usage-days';
 export { UsageFilters, UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';

@@ -5,21 +5,20 @@ import { SqlParameters } from './sql-parameters';
 
 export interface Latencies {
   readonly requests: number;
-  /** The 95th percentile; null without requests. */
+  /** 95th percentile; null without requests. */
   readonly slowMs: number | null;
-  /** The median time to the first token of streams; null without any. */
+  /** Median time to the first token of streams; null without any. */
   readonly firstTokenMs: number | null;
 }
 
-/** Latencies of the newest answered requests. */
 @Injectable()
 export class LatencyQuery {
   constructor(private readonly database: Database) {}
 
-  async newest(scope: RecordScope, from: Date, most: number): Promise<Latencies> {
+  async newest(scope: RecordScope, from: Date, maxRequests: number): Promise<Latencies> {
     const parameters = new SqlParameters();
     const since = parameters.add(from);
-    const limit = parameters.add(most);
+    const limit = parameters.add(maxRequests);
     const [row] = await this.database.query<Latencies>(
       `SELECT count(*)::integer AS requests,
               percentile_disc(0.95) WITHIN GROUP (ORDER BY latency_ms)::integer AS "slowMs",

@@ -1,9 +1,9 @@
 import { NO_USAGE, snakeCased, type UsageCounts } from '../kernel';
-import type { RecordFacts, RequestRecord } from './request-record';
+import type { RecordAttributes, RequestRecord } from './request-record';
 
 /**
- * The kind says how a column is written to the journal, inserted and read back. In a text that is older than
- * its column `count` is zero and every other kind null. Callers or suppliers chose the text of a `foreign`.
+ * How a column is written to the journal, inserted and read back. In text older than its column, `count` is zero and
+ * other kinds are null; `foreign` text comes from callers or suppliers.
  */
 type ColumnKind = keyof typeof sqlTypes;
 
@@ -23,7 +23,7 @@ const sqlTypes = {
   labels: 'jsonb',
 } as const;
 
-/** Every column of a record in the order of its text. The settlement alone is known later. */
+/** Every column of a record in the order of its text; only the settlement is added later. */
 const recordColumns = {
   requestId: 'uuid',
   createdAt: 'instant',
@@ -94,16 +94,16 @@ export const columns: readonly RecordColumn[] = Object.entries(recordColumns).ma
   sqlType: sqlTypes[kind],
 }));
 
-/** The header of a journal names them like this. */
 export const recordFields: readonly RecordField[] = columns.map(({ field }) => field);
 
-/** The columns known before a request ended come first; the others are facts of its end. */
-const [, , ...factColumns] = columns as readonly (RecordColumn & { readonly field: keyof RecordFacts })[];
+/** The first two columns are known before a request ends; the others describe its end. */
+const [, , ...attributeColumns] = columns as readonly (RecordColumn & {
+  readonly field: keyof RecordAttributes;
+})[];
 
-/** The values of all columns as they stand in the text of a record. */
-export function cellsOf(requestId: string, createdMs: number, facts: RecordFacts): unknown[] {
+export function cellsOf(requestId: string, createdMs: number, attributes: RecordAttributes): unknown[] {
   const cells: unknown[] = [requestId, createdMs];
-  for (const { field, kind } of factColumns) cells.push(cellOf(kind, facts[field]));
+  for (const { field, kind } of attributeColumns) cells.push(cellOf(kind, attributes[field]));
   return cells;
 }
 
@@ -115,14 +115,13 @@ function cellOf(kind: ColumnKind, value: unknown): unknown {
   return kind === 'names' ? storableNames(value as Readonly<Record<string, number>>) : value;
 }
 
-/** The inverse, also for the text of an older version that lacks the column. */
+/** Inverse of `cellOf`, also for text of an older version that lacks the column. */
 export function valueOfCell({ kind }: RecordColumn, cell: unknown): unknown {
   if (kind === 'instant') return new Date(cell as number);
   if (kind === 'nano') return BigInt(cell as string);
   return cell ?? (kind === 'count' ? 0 : null);
 }
 
-/** The value is read from a row, where 64-bit integers are texts. */
 export function valueOfRow({ kind, name }: RecordColumn, row: Readonly<Record<string, unknown>>): unknown {
   const value = row[name] ?? null;
   if (value === null) return null;
@@ -130,33 +129,32 @@ export function valueOfRow({ kind, name }: RecordColumn, row: Readonly<Record<st
   return kind === 'id' ? Number(value) : value;
 }
 
-const LONGEST_TEXT = 256;
-const MOST_NAMES = 100;
-/** Short and printable, as nearly all of them are. */
+const MAX_TEXT_LENGTH = 256;
+const MAX_NAMES = 100;
+/** Short and printable, like nearly all text. */
 const plain = /^[\x20-\x7e]{0,256}$/;
 
 /**
- * A text from callers or suppliers in storable form. A NUL or half a surrogate pair must not prevent a request's
- * record, and so its charge.
+ * Makes text from callers or suppliers storable. A NUL or a lone surrogate must not prevent a request's record, and
+ * thereby its charge.
  */
 const storable = (text: string): string =>
-  plain.test(text) ? text : text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
+  plain.test(text) ? text : text.slice(0, MAX_TEXT_LENGTH).replaceAll('\0', '\ufffd').toWellFormed();
 
-/** Names of fields are the caller's as well, and there may be any number of them. */
+/** Field names also come from the caller, in any number. */
 const storableNames = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(
     Object.entries(counts)
-      .slice(0, MOST_NAMES)
+      .slice(0, MAX_NAMES)
       .map(([name, count]) => [storable(name), count]),
   );
 
 const usageFields: ReadonlySet<string> = new Set(Object.keys(NO_USAGE));
-const ofUsage = columns.filter(({ field }) => usageFields.has(field));
+const usageRecordColumns = columns.filter(({ field }) => usageFields.has(field));
 
-/** The columns that a charge is computed from. */
-export const usageColumns: readonly string[] = ofUsage.map(({ name }) => name);
+export const usageColumns: readonly string[] = usageRecordColumns.map(({ name }) => name);
 
 export const usageOfRow = (row: Readonly<Record<string, unknown>>): UsageCounts =>
   Object.fromEntries(
-    ofUsage.map((column) => [column.field, valueOfRow(column, row)]),
+    usageRecordColumns.map((column) => [column.field, valueOfRow(column, row)]),
   ) as unknown as UsageCounts;

@@ -1,47 +1,44 @@
-import { dayOrInstant, line, rowId, whole, zone } from '../kernel';
-import { Takes } from '../platform';
+import { dayOrInstant, line, rowId, integer, zone } from '../kernel';
+import { ParsedBy } from '../platform';
 
 const [name, id] = [line(256).orBlank(), rowId.orBlank()];
 
-/**
- * The filters of records in an address, for lists and sums alike. Days are those of the zone; a day in `to` is
- * inclusive.
- */
+/** Record filters in a URL, for lists and sums. Days are those of the zone; a day in `to` is inclusive. */
 export abstract class RecordParameters {
-  @Takes(dayOrInstant.orBlank())
+  @ParsedBy(dayOrInstant.orBlank())
   from?: string;
 
-  @Takes(dayOrInstant.orBlank())
+  @ParsedBy(dayOrInstant.orBlank())
   to?: string;
 
-  /** The last so many days, in place of `from`. */
-  @Takes(whole(1, 800).orBlank())
+  /** Number of past days, instead of `from`. */
+  @ParsedBy(integer(1, 800).orBlank())
   days?: number;
 
-  @Takes(zone.orBlank())
+  @ParsedBy(zone.orBlank())
   zone?: string;
 
-  @Takes(name)
+  @ParsedBy(name)
   model?: string;
 
-  @Takes(id)
+  @ParsedBy(id)
   project?: number;
 
-  @Takes(id)
+  @ParsedBy(id)
   user?: number;
 
-  @Takes(id)
+  @ParsedBy(id)
   organisation?: number;
 
-  @Takes(name)
+  @ParsedBy(name)
   supplier?: string;
 
-  @Takes(name)
+  @ParsedBy(name)
   region?: string;
 
-  @Takes(name)
+  @ParsedBy(name)
   end_user?: string;
 
-  @Takes(line(64).orBlank())
+  @ParsedBy(line(64).orBlank())
   tag?: string;
 }

@@ -8,7 +8,7 @@ import { RequestRecords } from './request-records';
 
 const PARTITIONS_AHEAD = 3;
 
-/** Makes partitions of request records ahead of time, and drops those that are older than the setting keeps them. */
+/** Creates partitions of request records ahead of time and drops those older than the retention setting. */
 @Injectable()
 export class RecordRetention {
   constructor(
@@ -21,15 +21,15 @@ export class RecordRetention {
   ) {}
 
   @RepeatingJob({ name: 'partitions', cron: '10 2 * * *' })
-  async turnPartitions(): Promise<void> {
+  async rotatePartitions(): Promise<void> {
     const now = new Date();
-    const made = await this.records.makePartitions(PARTITIONS_AHEAD, now);
+    const made = await this.records.createPartitions(PARTITIONS_AHEAD, now);
     const { recordRetentionMonths: months } = this.settings;
     if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
     const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
     const dropped = await this.dropBefore(oldest);
-    await this.records.forgetLabelsBefore(oldest);
-    await this.refusals.forgetBefore(oldest);
+    await this.records.deleteLabelsBefore(oldest);
+    await this.refusals.deleteBefore(oldest);
     this.logger.info('partitions of request records are ready', { made, dropped });
   }
 

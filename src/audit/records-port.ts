@@ -5,11 +5,11 @@ import { entryOf } from './request-record-query';
 import { settledRecordOf } from './settled-record';
 import { SqlParameters } from './sql-parameters';
 
-type Row = Readonly<Record<string, unknown>>;
+type RecordsPortRow = Readonly<Record<string, unknown>>;
 
-const USUAL_LIMIT = 100;
-const MOST_RECORDS = 1_000;
-/** No index has the records of everybody in their order: they are read backwards by spans of time that grow. */
+const DEFAULT_LIMIT = 100;
+const MAX_RECORDS = 1_000;
+/** No index orders the records of all keys, so they are read backwards in growing time spans. */
 const FIRST_SPAN_MS = MINUTE_MS;
 const SPAN_GROWTH = 4;
 
@@ -21,64 +21,66 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** A caller may reuse a request id: the newest executed request wins, then the newest refused one. */
+/** A caller can reuse a request id: the newest executed request wins, then the newest refused one. */
 const ONE = `
   SELECT * FROM request_record WHERE request_id = $1 ORDER BY (usage_source = 'none'), created_at DESC LIMIT 1`;
 
-/** Settled requests, for the extensions that asked for them. */
 export class DatabaseRecords implements RecordsPort {
   constructor(private readonly database: Database) {}
 
   async get(requestId: string): Promise<SettledRecord | null> {
     if (!isUuid(requestId)) return null;
-    const [row] = await this.database.query<Row>(ONE, [requestId]);
+    const [row] = await this.database.query<RecordsPortRow>(ONE, [requestId]);
     return row === undefined ? null : settledRecordOf(entryOf(row));
   }
 
   async list(query: RecordQuery): Promise<ListOf<SettledRecord>> {
     const { from, to, cursor = null } = query;
-    verifyTime('from', from);
-    verifyTime('to', to);
-    const page = { cursor, limit: limitIn(query.limit) };
-    const found = await this.find(query, page);
-    const { rows, next } = newestFirst.page(found, page);
+    assertTime('from', from);
+    assertTime('to', to);
+    const page = { cursor, limit: parseLimit(query.limit) };
+    const fetchedRows = await this.find(query, page);
+    const { rows, next } = newestFirst.page(fetchedRows, page);
     return { items: rows.map((row) => settledRecordOf(entryOf(row))), cursor: next };
   }
 
-  /** The rows of one page and one more, if there is one. */
-  private async find(query: RecordQuery, page: { cursor: string | null; limit: number }): Promise<Row[]> {
+  /** Returns the rows of a page, and one more if there is one. */
+  private async find(
+    query: RecordQuery,
+    page: { cursor: string | null; limit: number },
+  ): Promise<RecordsPortRow[]> {
     const isIndexed = query.keyId !== undefined || query.organisationId !== undefined;
-    const found: Row[] = [];
-    let to = this.latestOf(query, page.cursor);
+    const rows: RecordsPortRow[] = [];
+    let to = this.upperBoundOf(query, page.cursor);
     for (let span = FIRST_SPAN_MS; to > query.from; span *= SPAN_GROWTH) {
       const from = isIndexed ? query.from : new Date(Math.max(to.getTime() - span, query.from.getTime()));
-      found.push(...(await this.within({ ...query, from, to }, page, page.limit + 1 - found.length)));
-      if (found.length > page.limit) break;
+      rows.push(...(await this.readSpan({ ...query, from, to }, page, page.limit + 1 - rows.length)));
+      if (rows.length > page.limit) break;
       to = from;
     }
-    return found;
+    return rows;
   }
 
-  /** What is newer than a cursor need not be looked at again; before the newest record there is nothing either. */
-  private latestOf({ to }: RecordQuery, cursor: string | null): Date {
+  /** Upper bound of the search: the cursor's time, or that of the newest record. */
+  private upperBoundOf({ to }: RecordQuery, cursor: string | null): Date {
     const { parameters } = newestFirst.clause({ cursor, limit: 1 }, 1);
-    const at =
+    const latestMs =
       parameters[0] === undefined ? Date.now() + MINUTE_MS : Math.ceil(Number(parameters[0]) / 1_000);
-    return new Date(Math.min(to.getTime(), at + 1));
+    return new Date(Math.min(to.getTime(), latestMs + 1));
   }
 
-  private within(
+  private readSpan(
     { from, to, keyId, organisationId }: RecordQuery,
     page: { cursor: string | null; limit: number },
     limit: number,
-  ): Promise<Row[]> {
+  ): Promise<RecordsPortRow[]> {
     const parameters = new SqlParameters();
     const conditions = [`created_at >= ${parameters.add(from)}`, `created_at < ${parameters.add(to)}`];
     if (keyId !== undefined) conditions.push(`key_id = ${parameters.add(keyId)}`);
     if (organisationId !== undefined) conditions.push(`organisation_id = ${parameters.add(organisationId)}`);
     const keyset = newestFirst.clause(page, parameters.values.length + 1);
     parameters.values.push(...keyset.parameters);
-    return this.database.query<Row>(
+    return this.database.query<RecordsPortRow>(
       `SELECT *, ${newestFirst.positions} FROM request_record
         WHERE ${[...conditions, keyset.where].join(' AND ')}
         ORDER BY ${keyset.orderBy} LIMIT ${parameters.add(limit)}`,
@@ -87,13 +89,13 @@ export class DatabaseRecords implements RecordsPort {
   }
 }
 
-function verifyTime(name: string, value: unknown): void {
+function assertTime(name: string, value: unknown): void {
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
     throw new RangeError(`${name} is no valid Date`);
 }
 
-function limitIn(limit: unknown = USUAL_LIMIT): number {
-  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST_RECORDS)
+function parseLimit(limit: unknown = DEFAULT_LIMIT): number {
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MAX_RECORDS)
     return limit as number;
-  throw new RangeError(`limit is not from 1 to ${MOST_RECORDS}`);
+  throw new RangeError(`limit is not from 1 to ${MAX_RECORDS}`);
 }

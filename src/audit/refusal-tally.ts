@@ -1,13 +1,12 @@
 import { HOUR_MS, MINUTE_MS } from '../kernel';
 
-/** Keys and codes are our own, so only a long outage of the database can reach this bound. */
-const MOST_COUNTS = 100_000;
+/** Keys and codes are the gateway's own, so only a long outage of the database can reach this limit. */
+const MAX_COUNTS = 100_000;
 
-/** The refusals of a key with one code in one hour. */
 export interface RefusalCount {
   readonly keyId: number;
   readonly code: string;
-  /** The hour is named by its first millisecond. */
+  /** First millisecond of the hour. */
   readonly hour: number;
   count: number;
 }
@@ -17,33 +16,30 @@ interface Minute {
   count: number;
 }
 
-/** Counts refusals in memory, and says which of them are kept as records. */
 export class RefusalTally {
   private counts = new Map<string, RefusalCount>();
   private readonly minutes = new Map<string, Minute>();
 
   constructor(private readonly sample: number) {}
 
-  /** The number of counts that wait to be written. */
   get size(): number {
     return this.counts.size;
   }
 
-  /** A refusal is kept as a record when it is the first of its minute or drawn as a sample. */
+  /** Returns true if the refusal becomes a record: the first of its minute, or a sample. */
   add(keyId: number, code: string, now: number): boolean {
     this.count(keyId, code, Math.floor(now / HOUR_MS) * HOUR_MS, 1);
     const name = `${keyId} ${code}`;
     const minute = Math.floor(now / MINUTE_MS);
-    const running = this.minutes.get(name);
-    if (running?.minute !== minute) {
+    const current = this.minutes.get(name);
+    if (current?.minute !== minute) {
       this.minutes.set(name, { minute, count: 0 });
       return true;
     }
-    running.count += 1;
-    return running.count % this.sample === 0;
+    current.count += 1;
+    return current.count % this.sample === 0;
   }
 
-  /** Takes the counts since the last call; finished minutes are forgotten. */
   take(now: number): RefusalCount[] {
     const taken = [...this.counts.values()];
     this.counts = new Map();
@@ -52,8 +48,8 @@ export class RefusalTally {
     return taken;
   }
 
-  /** Puts back counts whose write failed. Returns how many refusals did not fit. */
-  giveBack(counts: readonly RefusalCount[]): number {
+  /** Restores counts whose write failed. Returns how many refusals did not fit. */
+  restore(counts: readonly RefusalCount[]): number {
     let lost = 0;
     for (const { keyId, code, hour, count } of counts)
       if (!this.count(keyId, code, hour, count)) lost += count;
@@ -62,9 +58,9 @@ export class RefusalTally {
 
   private count(keyId: number, code: string, hour: number, by: number): boolean {
     const name = `${keyId} ${code} ${hour}`;
-    const known = this.counts.get(name);
-    if (known !== undefined) known.count += by;
-    else if (this.counts.size < MOST_COUNTS) this.counts.set(name, { keyId, code, hour, count: by });
+    const existing = this.counts.get(name);
+    if (existing !== undefined) existing.count += by;
+    else if (this.counts.size < MAX_COUNTS) this.counts.set(name, { keyId, code, hour, count: by });
     else return false;
     return true;
   }

@@ -1,12 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { ErrorCode } from '../kernel';
-import { Database, Logger, Metrics, type Row, Settings } from '../platform';
+import { Database, Logger, Metrics, type TableRow, Settings } from '../platform';
 import { type RefusalCount, RefusalTally } from './refusal-tally';
 
 const WRITE_EVERY_MS = 5_000;
-const MOST_SHOWN = 1_000;
+const MAX_ROWS = 1_000;
 
-/** All nodes add rows in one order, so that their locks cannot deadlock. */
+/** All nodes add rows in the same order, so that their locks cannot deadlock. */
 const ADD = `
   INSERT INTO refusal_hour AS known (key_id, hour, code, count)
   SELECT key_id, to_timestamp(hour / 1000.0), code, count
@@ -18,9 +18,8 @@ const OF_KEY = `
   SELECT code, hour, count FROM refusal_hour
    WHERE key_id = $1 AND ($2::timestamptz IS NULL OR hour >= date_trunc('hour', $2, 'UTC'))
      AND ($3::timestamptz IS NULL OR hour < $3)
-   ORDER BY hour DESC, code LIMIT ${MOST_SHOWN}`;
+   ORDER BY hour DESC, code LIMIT ${MAX_ROWS}`;
 
-/** A row counts the refusals of a key with one code in an hour. */
 export interface RefusalHour {
   readonly code: string;
   readonly hour: Date;
@@ -28,8 +27,8 @@ export interface RefusalHour {
 }
 
 /**
- * Requests that were refused before a supplier was asked. A client in a loop makes thousands a minute, so all of them
- * are counted and only some are records. Counts are written together, every few seconds.
+ * Requests refused before a supplier was called. A client in a loop sends thousands per minute, so all are counted,
+ * written every few seconds, and only some become records.
  */
 @Injectable()
 export class Refusals implements OnApplicationShutdown {
@@ -47,17 +46,16 @@ export class Refusals implements OnApplicationShutdown {
     this.tally = new RefusalTally(refusalSample);
   }
 
-  /** Answers whether the refusal is to be kept as a record. */
+  /** Returns whether the refusal becomes a record. */
   count(keyId: number, code: ErrorCode): boolean {
-    const isKept = this.tally.add(keyId, code, Date.now());
+    const isRecorded = this.tally.add(keyId, code, Date.now());
     this.writeSoon();
-    return isKept;
+    return isRecorded;
   }
 
-  /** The newest hours of a span, both of its ends included, up to now on this node. */
   async ofKey(keyId: number, from: Date | null, to: Date | null): Promise<RefusalHour[]> {
     await this.write();
-    const rows = await this.database.query<Row<'refusal_hour', 'code, hour, count'>>(OF_KEY, [
+    const rows = await this.database.query<TableRow<'refusal_hour', 'code, hour, count'>>(OF_KEY, [
       keyId,
       from,
       to,
@@ -65,7 +63,7 @@ export class Refusals implements OnApplicationShutdown {
     return rows.map((row) => ({ ...row, count: Number(row.count) }));
   }
 
-  async forgetBefore(day: Date): Promise<void> {
+  async deleteBefore(day: Date): Promise<void> {
     await this.database.query('DELETE FROM refusal_hour WHERE hour < $1', [day]);
   }
 
@@ -83,7 +81,7 @@ export class Refusals implements OnApplicationShutdown {
     }, WRITE_EVERY_MS).unref();
   }
 
-  /** One statement for all counts. It never fails: counts that could not be written wait for the next flush. */
+  /** Writes all counts in one statement. Never rejects: counts that could not be written wait for the next flush. */
   private write(): Promise<void> {
     return (this.writing = this.writing.then(() => this.writeCounts()));
   }
@@ -94,7 +92,7 @@ export class Refusals implements OnApplicationShutdown {
     try {
       await this.database.query(ADD, [JSON.stringify(counts.map(rowOf))]);
     } catch (error) {
-      const lost = this.tally.giveBack(counts);
+      const lost = this.tally.restore(counts);
       this.metrics.auditWriteFailures.inc({});
       this.logger.warn('refusals could not be counted in the database', { error, lost });
       this.writeSoon();

@@ -4,18 +4,16 @@ import { columns, valueOfRow } from './record-columns';
 import type { RequestRecord } from './request-record';
 import { SqlParameters } from './sql-parameters';
 
-/** A request record as readers see it. */
 export type RequestEntry = Omit<RequestRecord, 'settlementId'>;
 
 export interface RecordFilter extends PageRequest {
   readonly from?: Date | null;
-  /** It is exclusive. */
+  /** Exclusive. */
   readonly to?: Date | null;
-  /** The model that served the request. */
   readonly model?: string | null;
 }
 
-type Row = Readonly<Record<string, unknown>>;
+type RequestEntryRow = Readonly<Record<string, unknown>>;
 
 const newestFirst = new Keyset(
   [
@@ -25,19 +23,18 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** A caller may reuse a request id: the newest executed request wins, then the newest refused one. */
+/** A caller can reuse a request id: the newest executed request wins, then the newest refused one. */
 const ONE = `
   SELECT * FROM request_record WHERE request_id = $1 AND key_id = $2
    ORDER BY (usage_source = 'none'), created_at DESC LIMIT 1`;
 
-const ROWS_AT_ONCE = 1_000;
+const PAGE_SIZE = 1_000;
 
 /** Reads request records by keyset pages along the indexes, never by offset. */
 @Injectable()
 export class RequestRecordQuery {
   constructor(private readonly database: Database) {}
 
-  /** The newest first. */
   async ofKey(keyId: number, filter: RecordFilter): Promise<Page<RequestEntry>> {
     const { from, to, model } = filter;
     const parameters = new SqlParameters();
@@ -52,7 +49,7 @@ export class RequestRecordQuery {
       (branch) => `(SELECT *, ${newestFirst.positions} FROM request_record
         WHERE ${[branch, ...conditions, keyset.where].join(' AND ')} ${end})`,
     );
-    const rows = await this.database.query<Row>(
+    const rows = await this.database.query<RequestEntryRow>(
       `SELECT * FROM (${branches.join(' UNION ALL ')}) AS page ${end}`,
       parameters.values,
     );
@@ -60,19 +57,18 @@ export class RequestRecordQuery {
     return { ...page, rows: page.rows.map(entryOf) };
   }
 
-  /** It reads all pages in one pass. */
   allOfKey(keyId: number, filter: RecordFilter): AsyncGenerator<RequestEntry> {
     const { limit, cursor } = filter;
-    return everyRow(limit, ROWS_AT_ONCE, (page) => this.ofKey(keyId, { ...filter, ...page }), cursor);
+    return everyRow(limit, PAGE_SIZE, (page) => this.ofKey(keyId, { ...filter, ...page }), cursor);
   }
 
   async ofRequest(keyId: number, requestId: string): Promise<RequestEntry | null> {
-    const [row] = await this.database.query<Row>(ONE, [requestId, keyId]);
+    const [row] = await this.database.query<RequestEntryRow>(ONE, [requestId, keyId]);
     return row === undefined ? null : entryOf(row);
   }
 }
 
-/** One index covers the requested model, another the model that served if the two differ. */
+/** Separate indexes cover the requested model, and the serving model if it differs. */
 function branchesOf(model: string | null, parameters: SqlParameters): readonly string[] {
   if (model === null) return ['true'];
   const name = parameters.add(model);
@@ -82,7 +78,7 @@ function branchesOf(model: string | null, parameters: SqlParameters): readonly s
   ];
 }
 
-export function entryOf(row: Row): RequestEntry {
-  const named = columns.map((column) => [column.field, valueOfRow(column, row)]);
-  return Object.fromEntries(named) as RequestEntry;
+export function entryOf(row: RequestEntryRow): RequestEntry {
+  const fields = columns.map((column) => [column.field, valueOfRow(column, row)]);
+  return Object.fromEntries(fields) as RequestEntry;
 }

@@ -9,7 +9,6 @@ export interface AttemptRecord {
   readonly outcome: string;
 }
 
-/** The attribution of a request; every id may be null when the request was refused before it was known. */
 export interface Attribution {
   readonly keyId: number | null;
   readonly userId: number | null;
@@ -21,7 +20,6 @@ export interface Attribution {
 
 export type GateStage = 'request' | 'candidates' | 'answer' | 'settled';
 
-/** What a gate of an extension said of a request. */
 export interface GateRecord {
   /** `<extension>/<gate>`. */
   readonly name: string;
@@ -30,7 +28,6 @@ export interface GateRecord {
   readonly ms: number;
 }
 
-/** The audit row of one request: no text of it, only what happened and what it cost. */
 export interface RequestRecord extends Attribution, UsageCounts {
   readonly requestId: string;
   readonly createdAt: Date;
@@ -53,27 +50,24 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly firstTokenMs: number | null;
   readonly finishReason: string | null;
   readonly sessionKey: string | null;
-  /** A translation lost these fields so often; null when nothing was lost. */
   readonly dropped: Readonly<Record<string, number>> | null;
-  /** The end user in the caller's own words. */
   readonly endUser: string | null;
-  /** The caller's tags; null when there are none. */
   readonly tags: readonly string[] | null;
-  /** The scope of the key's budget for this model; null without one. */
+  /** Scope of the key's budget for this model; null without one. */
   readonly keyModelId: number | null;
-  /** The share of the price that the organisation paid, in millionths; null is the full price. */
+  /** Share of the price that the organisation paid, in millionths; null for the full price. */
   readonly priceFactor: number | null;
-  /** The reasons of the choice of `auto`; null where the request named a model. */
+  /** Reasons for the choice of `auto`; null if the request named a model. */
   readonly autoDecision: object | null;
-  /** The caller's own id of it, where that is no UUID and so not ours. */
+  /** The caller's own request id, if it is not a UUID. */
   readonly clientRequestId: string | null;
-  /** The fees of extensions that its price held; null where there were none. */
+  /** Fees of extensions included in the price; null if there are none. */
   readonly surcharges: readonly RecordedFee[] | null;
-  /** The verdicts of gates in their order; null where none was asked. */
+  /** Verdicts of gates in order; null if no gate was called. */
   readonly gates: readonly GateRecord[] | null;
   /** Reported quantities beyond the request or its hold, by kind: not charged; null if there are none. */
   readonly excess: Readonly<Record<string, number>> | null;
 }
 
-/** The facts of the end of a request, without its identity and time. */
-export type RecordFacts = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;
+/** A request record without its identity, time and settlement. */
+export type RecordAttributes = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '../platform';
 
-/** The housekeeping of request records: partitions ahead of time, and retention by dropping old ones. */
 @Injectable()
 export class RequestRecords {
   constructor(private readonly database: Database) {}
 
   /** Creates the partitions of this month and later ones; safe to repeat. Returns how many were missing. */
-  async makePartitions(months: number, from: Date = new Date()): Promise<number> {
+  async createPartitions(months: number, from: Date = new Date()): Promise<number> {
     const [row] = await this.database.query<{ made: number }>(
       'SELECT ensure_request_record_partitions($1::date, $2) AS made',
       [isoDate(from), months],
@@ -24,8 +23,8 @@ export class RequestRecords {
     return row?.dropped ?? [];
   }
 
-  /** Labels are callers' texts: they are removed with their records. */
-  async forgetLabelsBefore(day: Date): Promise<void> {
+  /** Labels are callers' text, so they are removed with their records. */
+  async deleteLabelsBefore(day: Date): Promise<void> {
     await this.database.query('DELETE FROM usage_label_hour WHERE hour < $1', [day]);
     await this.database.query(
       "DELETE FROM usage_day WHERE day < $1 AND dimension IN ('end_user', 'tag', 'any_end_user', 'any_tag')",

@@ -2,7 +2,7 @@ import type { SettledRecord } from '#extension';
 import { completionTokens, formatUsd, promptTokens } from '../kernel';
 import type { RequestRecord } from './request-record';
 
-/** The published form of a request, as extensions see it. The tokens are those that the caller was told. */
+/** Public form of a request for extensions. Token counts are those reported to the caller. */
 export const settledRecordOf = (entry: Omit<RequestRecord, 'settlementId'>): SettledRecord => ({
   request_id: entry.requestId,
   created_at: entry.createdAt.toISOString(),

@@ -1,5 +1,5 @@
-/** A half-open span of time; `to` is exclusive. */
-export interface Span {
+/** Half-open time span; `to` is exclusive. */
+export interface TimeSpan {
   readonly from: Date;
   readonly to: Date;
 }

@@ -1,4 +1,3 @@
-/** The parameters of a statement that is assembled, and their placeholders. */
 export class SqlParameters {
   constructor(readonly values: unknown[] = []) {}
 

@@ -12,11 +12,14 @@ import { AutoLearner } from './learning/auto-learner';
 import { AutoSalts } from './learning/auto-salts';
 import { AutoSessions } from './learning/auto-sessions';
 import { AutoStates } from './learning/auto-states';
-import { StateUpkeep } from './learning/state-upkeep';
+import { StateMaintenance } from './learning/state-maintenance';
 import { AutoPolicies } from './policy/auto-policies';
 import { AutoSettingsStore } from './policy/auto-settings.store';
 
-/** Automatic choice: it chooses models for the gateway, learns from what answers were worth, and shows why it chose. */
+/**
+ * Automatic model choice (`auto`): chooses models for the gateway, learns from scored answers and explains its
+ * decisions.
+ */
 @Module({
   imports: [AuditModule, BillingModule, CatalogueModule, GatewayModule, RoutingModule, SecretsModule],
   providers: [
@@ -29,7 +32,7 @@ import { AutoSettingsStore } from './policy/auto-settings.store';
     AutoStates,
     DecisionQuery,
     JudgedDecisions,
-    StateUpkeep,
+    StateMaintenance,
   ],
   exports: [
     AutoLearner,

@@ -4,9 +4,9 @@ export { AutoLearner } from './learning/auto-learner';
 export { AutoPolicies } from './policy/auto-policies';
 export { AutoSalts, sealedSalts } from './learning/auto-salts';
 export { AutoSessions } from './learning/auto-sessions';
-export { type AnswerSignal, autoSignalChannel, writtenSignal } from './learning/auto-signals';
+export { type AnswerSignal, autoSignalChannel, formatSignal } from './learning/auto-signals';
 export { AutoStates } from './learning/auto-states';
-export { StateUpkeep } from './learning/state-upkeep';
+export { StateMaintenance } from './learning/state-maintenance';
 export {
   type AutoLevel,
   autoModes,
@@ -25,14 +25,14 @@ export { presentAutoPolicy, presentAutoSettings } from './policy/present-auto';
 export * from './engine';
 export { type AutoDecision, familyOf, sealOf } from './choice';
 export {
-  type ChoiceMade,
-  type ChosenOnDay,
-  type DecidingReason,
+  type ModelChoice,
+  type DailyModelChoices,
+  type ReasonCount,
   DecisionQuery,
   type DecisionTotals,
-  type MadeDecision,
+  type LoggedDecision,
   type MeasuredDifference,
-  type WeekOfDecisions,
+  type WeeklyDecisions,
 } from './decisions/decision-query';
 export { type DialOutcome, dialPreview } from './decisions/dial-preview';
 export { JudgedDecisions } from './decisions/judged-decisions';

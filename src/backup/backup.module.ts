@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { BackupKeeper } from './schedule/backup-keeper';
+import { BackupScheduler } from './schedule/backup-scheduler';
 
 /** Backups of the node that owns the embedded database. */
-@Module({ providers: [BackupKeeper], exports: [BackupKeeper] })
+@Module({ providers: [BackupScheduler], exports: [BackupScheduler] })
 export class BackupModule {}

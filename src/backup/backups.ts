@@ -13,102 +13,105 @@ import type { BackupKey } from './seal/backup-key';
 import type { BackupTarget } from './target/backup-target';
 import { type Coverage, type ReadingDepth, WalArchive } from './wal/wal-archive';
 
-interface KnownBackup {
+interface StoredBackup {
   readonly manifest: Manifest;
   readonly verified: VerifiedMark | null;
 }
 
-/** What a target has: whole backups, the newest last, and tries that were broken off. */
+/** Contents of a target: complete backups, the newest last, and interrupted attempts. */
 export interface Inventory {
-  readonly backups: readonly KnownBackup[];
+  readonly backups: readonly StoredBackup[];
   /** Objects of backups without a manifest, by the backup's id. */
   readonly unfinished: ReadonlyMap<string, readonly string[]>;
-  /** Backups whose manifest is damaged or of another key, by the backup's id. */
+  /** Backups whose manifest is damaged or belongs to another key, by the backup's id. */
   readonly unreadable: ReadonlyMap<string, UnreadableObject>;
 }
 
-export async function inventory(target: BackupTarget, key: BackupKey): Promise<Inventory> {
+export async function readInventory(target: BackupTarget, key: BackupKey): Promise<Inventory> {
   await target.open();
-  const all = Map.groupBy(
+  const namesById = Map.groupBy(
     (await target.list(BACKUPS)).map(({ name }) => name),
     (name) => name.slice(BACKUPS.length).split('/')[0] ?? '',
   );
-  const backups: KnownBackup[] = [];
+  const backups: StoredBackup[] = [];
   const unfinished = new Map<string, readonly string[]>();
   const unreadable = new Map<string, UnreadableObject>();
-  for (const [id, names] of all) {
+  for (const [id, names] of namesById) {
     if (!names.includes(`${folderOf(id)}manifest.json`)) unfinished.set(id, names);
     else {
-      const manifest = await readable(readManifest(target, key, id));
+      const manifest = await orUnreadable(readManifest(target, key, id));
       if (manifest instanceof UnreadableObject) unreadable.set(id, manifest);
-      else backups.push({ manifest, verified: await verifiedMark(target, key, id, names) });
+      else backups.push({ manifest, verified: await readVerifiedMark(target, key, id, names) });
     }
   }
   backups.sort((one, other) => (one.manifest.endedAt < other.manifest.endedAt ? -1 : 1));
   return { backups, unfinished, unreadable };
 }
 
-/** A mark that cannot be read counts as none: the backup is examined again. */
-async function verifiedMark(
+/** Treats an unreadable mark as none, so that the backup is verified again. */
+async function readVerifiedMark(
   target: BackupTarget,
   key: BackupKey,
   id: string,
   names: readonly string[],
 ): Promise<VerifiedMark | null> {
   if (!names.includes(`${folderOf(id)}verified.json`)) return null;
-  const mark = await readable(readVerified(target, key, id));
+  const mark = await orUnreadable(readVerified(target, key, id));
   return mark instanceof UnreadableObject ? null : mark;
 }
 
-const readable = <T>(reading: Promise<T>): Promise<T | UnreadableObject> =>
-  reading.catch((error: unknown) => {
+const orUnreadable = <T>(pending: Promise<T>): Promise<T | UnreadableObject> =>
+  pending.catch((error: unknown) => {
     if (error instanceof UnreadableObject) return error;
     throw error;
   });
 
-export interface Choice {
+export interface ChosenBackup {
   readonly manifest: Manifest;
-  /** Null: the backup stands alone. */
+  /** Null if no log follows the backup. */
   readonly coverage: Coverage | null;
-  /** End of the replay of the log; absent to replay all of it. */
+  /** Moment at which the replay of the log ends; absent to replay everything. */
   readonly at?: Date;
 }
 
 /**
- * The backup that leads to a moment with the least log to replay; the newest without one. Refuses what is not covered,
- * and without a moment a log with a gap, unless `takesGap` is set.
+ * Chooses the backup that needs the least log to reach a moment, or the newest without one. Rejects moments that are
+ * not covered and, without a moment, a log with a gap unless `allowsGap` is set.
  */
 export async function chooseBackup(
   target: BackupTarget,
   key: BackupKey,
-  wish: { readonly at?: Date; readonly id?: string; readonly takesGap?: boolean },
-): Promise<Choice> {
-  const { backups, unreadable } = await inventory(target, key);
-  const problem = wish.id === undefined ? unreadable.values().next().value : unreadable.get(wish.id);
-  if (problem !== undefined && (wish.id !== undefined || backups.length === 0)) throw problem;
-  if (backups.length === 0) throw new BackupError(`There is no backup in ${target.place}.`);
-  const known = wish.id === undefined ? backups : backups.filter(({ manifest }) => manifest.id === wish.id);
-  if (known.length === 0) throw new BackupError(`There is no backup ${wish.id} in ${target.place}.`);
-  const { at } = wish;
-  const fitting = at === undefined ? known : known.filter(({ manifest }) => new Date(manifest.endedAt) <= at);
-  const manifest = fitting.at(-1)?.manifest;
-  refuseOtherPostgres(manifest ?? known[0]!.manifest);
+  options: { readonly at?: Date; readonly id?: string; readonly allowsGap?: boolean },
+): Promise<ChosenBackup> {
+  const { backups, unreadable } = await readInventory(target, key);
+  const problem = options.id === undefined ? unreadable.values().next().value : unreadable.get(options.id);
+  if (problem !== undefined && (options.id !== undefined || backups.length === 0)) throw problem;
+  if (backups.length === 0) throw new BackupError(`There is no backup in ${target.location}.`);
+  const candidates =
+    options.id === undefined ? backups : backups.filter(({ manifest }) => manifest.id === options.id);
+  if (candidates.length === 0)
+    throw new BackupError(`There is no backup ${options.id} in ${target.location}.`);
+  const { at } = options;
+  const earlier =
+    at === undefined ? candidates : candidates.filter(({ manifest }) => new Date(manifest.endedAt) <= at);
+  const manifest = earlier.at(-1)?.manifest;
+  requireSamePostgres(manifest ?? candidates[0]!.manifest);
   const coverage =
     manifest === undefined ? null : await coverageOf(new WalArchive(target, key), manifest, 'all');
   const isCovered =
     manifest !== undefined && (at === undefined || at <= (coverage?.until ?? momentOf(manifest)));
-  const alone = isCovered ? undefined : backupAt(known, at);
-  if (alone !== undefined) return alone;
+  const withoutLog = isCovered ? undefined : backupAt(candidates, at);
+  if (withoutLog !== undefined) return withoutLog;
   if (manifest === undefined)
     throw new BackupError(
-      `${at?.toISOString()} lies before the end of the first backup: the earliest moment is ${known[0]!.manifest.endedAt}.`,
+      `${at?.toISOString()} lies before the end of the first backup: the earliest moment is ${candidates[0]!.manifest.endedAt}.`,
     );
-  refuseUncovered(manifest, coverage, wish);
+  requireCovered(manifest, coverage, options);
   return { manifest, coverage, ...(at === undefined ? {} : { at }) };
 }
 
-/** Its files would be unpacked for nothing: the server of another major version cannot read them. */
-function refuseOtherPostgres({ id, product, cluster }: Manifest): void {
+/** Rejects a backup of another major version before its files are unpacked, because the server could not read them. */
+function requireSamePostgres({ id, product, cluster }: Manifest): void {
   if (cluster === null) return;
   const installed = installedPostgresVersion();
   const major = postgresMajorOf(cluster.postgres);
@@ -120,10 +123,10 @@ function refuseOtherPostgres({ id, product, cluster }: Manifest): void {
   );
 }
 
-/** A moment while a backup was taken can be that of the backup itself, which is restored without any log. */
-function backupAt(known: readonly KnownBackup[], at: Date | undefined): Choice | undefined {
+/** Finds a backup whose own moment serves a requested moment during its creation, without any log. */
+function backupAt(backups: readonly StoredBackup[], at: Date | undefined): ChosenBackup | undefined {
   if (at === undefined) return undefined;
-  const manifest = known.findLast(
+  const manifest = backups.findLast(
     (each) => momentOf(each.manifest) <= at && at < new Date(each.manifest.endedAt),
   )?.manifest;
   if (manifest === undefined) return undefined;
@@ -139,10 +142,10 @@ export function coverageOf(
   return archive.coverage(manifest.cluster, momentOf(manifest), depth);
 }
 
-function refuseUncovered(
+function requireCovered(
   manifest: Manifest,
   coverage: Coverage | null,
-  { at, takesGap = false }: { readonly at?: Date; readonly takesGap?: boolean },
+  { at, allowsGap = false }: { readonly at?: Date; readonly allowsGap?: boolean },
 ): void {
   const until = coverage?.until ?? momentOf(manifest);
   const gap = coverage?.gap ?? null;
@@ -156,7 +159,7 @@ function refuseUncovered(
     throw new BackupError(
       `${at.toISOString()} is not covered: the archive reaches to ${until.toISOString()} from the backup ${manifest.id}.${reason}`,
     );
-  if (at === undefined && gap !== null && !takesGap)
+  if (at === undefined && gap !== null && !allowsGap)
     throw new BackupError(
       `The newest moment cannot be reached.${reason} The log is complete to ${until.toISOString()}: ` +
         `restore to it with --at ${until.toISOString()}.`,

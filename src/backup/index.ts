@@ -1,12 +1,12 @@
 export { BackupModule } from './backup.module';
 export { BackupError } from './backup-error';
-export { chooseBackup, coverageOf, inventory } from './backups';
+export { chooseBackup, coverageOf, readInventory } from './backups';
 export { pruneBackups } from './prune';
 export { restoreBackup } from './restore/restore-backup';
-export { BackupKeeper } from './schedule/backup-keeper';
+export { BackupScheduler } from './schedule/backup-scheduler';
 export type { BackupState } from './schedule/backup-state';
 export { storedBytesOf, takeBackup } from './take/take-backup';
-export { type OpenedTarget, placeOf, withTarget } from './target/open-target';
+export { type OpenedTarget, locationOf, withTarget } from './target/open-target';
 export { verifyBackup } from './verify/verify-backup';
 export { flushLog } from './wal/flush-log';
 export { WalArchive } from './wal/wal-archive';

@@ -1,15 +1,14 @@
 import { parseJsonText } from '../kernel';
 import { BackupError, DamagedObject } from './backup-error';
 import type { StoredFile } from './parts/part-writer';
-import { leadsOutside } from './parts/tar-reader';
+import { isOutside } from './parts/tar-reader';
 import type { BackupKey } from './seal/backup-key';
-import { otherKey } from './seal/sealed-object';
+import { otherKeyError } from './seal/sealed-object';
 import type { BackupTarget } from './target/backup-target';
 
 export const FORMAT = 1;
 
-/** The cluster of the embedded database. */
-export interface ClusterFacts {
+export interface ClusterDescription {
   readonly postgres: string;
   readonly systemIdentifier: string;
   readonly timeline: number;
@@ -17,54 +16,53 @@ export interface ClusterFacts {
   readonly endLsn: string;
   readonly segmentBytes: number;
   readonly migrations: readonly string[];
-  /** The files of the cluster, as one archive, and the server's list of them. */
+  /** Files of the cluster as one archive, and the server's list of them. */
   readonly base: StoredFile;
   readonly fileList: StoredFile;
 }
 
-/** All that is known of a backup. It is written last: a backup without it does not exist. */
+/** Description of a backup. Written last: a backup without a manifest does not exist. */
 export interface Manifest {
   readonly format: typeof FORMAT;
   readonly id: string;
   readonly product: string;
-  /** By the clock of the database, like the next two. */
+  /** Times are by the clock of the database. */
   readonly startedAt: string;
-  /** All that was committed by this moment is in the backup; absent from backups of earlier versions. */
+  /** Everything committed by this moment is in the backup; absent from backups of earlier versions. */
   readonly completeUntil?: string;
-  /** Nothing that was committed after this moment is in the backup: restores to a given moment reach from it on. */
+  /** Nothing committed after this moment is in the backup; restores can reach moments from here on. */
   readonly endedAt: string;
   readonly keyFingerprint: string;
-  /** Null: the database is a server of the operator's own, whose backups are made elsewhere. */
-  readonly cluster: ClusterFacts | null;
-  /** Of the data folder. */
+  /** Null if the operator runs the database server and backs it up separately. */
+  readonly cluster: ClusterDescription | null;
   readonly files: readonly StoredFile[];
 }
 
-/** The moment that a backup holds without any log. */
+/** Returns the moment that a backup restores without any log. */
 export const momentOf = ({ completeUntil, startedAt }: Manifest): Date =>
   new Date(completeUntil ?? startedAt);
 
 export const BACKUPS = 'backups/';
 export const folderOf = (id: string): string => `${BACKUPS}${id}/`;
-const manifestOf = (id: string): string => `${folderOf(id)}manifest.json`;
-const verifiedOf = (id: string): string => `${folderOf(id)}verified.json`;
+const manifestName = (id: string): string => `${folderOf(id)}manifest.json`;
+const verifiedName = (id: string): string => `${folderOf(id)}verified.json`;
 
 export async function writeManifest(target: BackupTarget, key: BackupKey, manifest: Manifest): Promise<void> {
-  await target.put(manifestOf(manifest.id), signed(key, manifest));
+  await target.put(manifestName(manifest.id), sign(key, manifest));
 }
 
-/** Refuses a manifest that was changed, or that another key has signed. */
+/** Rejects a manifest that was changed or signed with another key. */
 export async function readManifest(target: BackupTarget, key: BackupKey, id: string): Promise<Manifest> {
-  const name = manifestOf(id);
+  const name = manifestName(id);
   const bytes = await target.get(name);
-  if (bytes === null) throw new BackupError(`There is no backup ${id} in ${target.place}.`);
-  const manifest = verified(key, name, bytes, id) as Manifest;
-  const outside = manifest.files.find(({ path }) => leadsOutside(path));
-  if (outside !== undefined) throw new DamagedObject(name, `${outside.path} lies outside of the backup.`);
+  if (bytes === null) throw new BackupError(`There is no backup ${id} in ${target.location}.`);
+  const manifest = verify(key, name, bytes, id) as Manifest;
+  const outsideFile = manifest.files.find(({ path }) => isOutside(path));
+  if (outsideFile !== undefined)
+    throw new DamagedObject(name, `${outsideFile.path} lies outside of the backup.`);
   return manifest;
 }
 
-/** A backup was restored and examined at this time. */
 export interface VerifiedMark {
   readonly at: string;
   readonly moment: string;
@@ -75,36 +73,36 @@ export const markVerified = (
   key: BackupKey,
   id: string,
   mark: VerifiedMark,
-): Promise<void> => target.put(verifiedOf(id), signed(key, { ...mark, id, keyFingerprint: key.fingerprint }));
+): Promise<void> => target.put(verifiedName(id), sign(key, { ...mark, id, keyFingerprint: key.fingerprint }));
 
 export async function readVerified(
   target: BackupTarget,
   key: BackupKey,
   id: string,
 ): Promise<VerifiedMark | null> {
-  const bytes = await target.get(verifiedOf(id));
-  return bytes === null ? null : (verified(key, verifiedOf(id), bytes, id) as VerifiedMark);
+  const bytes = await target.get(verifiedName(id));
+  return bytes === null ? null : (verify(key, verifiedName(id), bytes, id) as VerifiedMark);
 }
 
-/** Two lines: the content, and a signature over the first. */
-function signed(key: BackupKey, content: object): Buffer {
+/** Returns two lines: the content, and a signature of the first line. */
+function sign(key: BackupKey, content: object): Buffer {
   const line = JSON.stringify(content);
   return Buffer.from(`${line}\n${JSON.stringify({ signature: key.sign(line) })}\n`);
 }
 
-function verified(key: BackupKey, name: string, bytes: Buffer, id: string): unknown {
+function verify(key: BackupKey, name: string, bytes: Buffer, id: string): unknown {
   const [line = '', second = ''] = bytes.toString('utf8').split('\n');
-  const [content, signature] = [parsed(line), parsed(second)];
-  if (!isObject(content) || !isObject(signature)) throw new DamagedObject(name, 'it cannot be read.');
+  const [content, signature] = [parseOrNull(line), parseOrNull(second)];
+  if (!isRecord(content) || !isRecord(signature)) throw new DamagedObject(name, 'it cannot be read.');
   const { keyFingerprint, format } = content;
   if (typeof keyFingerprint === 'string' && keyFingerprint !== key.fingerprint)
-    throw otherKey(name, keyFingerprint, key);
+    throw otherKeyError(name, keyFingerprint, key);
   if (signature['signature'] !== key.sign(line))
     throw new DamagedObject(name, 'its signature does not hold.');
   if (content['id'] !== id)
     throw new DamagedObject(name, `it belongs to the backup ${JSON.stringify(content['id'])}.`);
   // Only manifests have a format, and the signature does not cover the name of the object.
-  if ((format === undefined) === (name === manifestOf(id)))
+  if ((format === undefined) === (name === manifestName(id)))
     throw new DamagedObject(name, 'it is another object of this backup.');
   if (format !== undefined && format !== FORMAT)
     throw new BackupError(
@@ -113,7 +111,7 @@ function verified(key: BackupKey, name: string, bytes: Buffer, id: string): unkn
   return content;
 }
 
-function parsed(line: string): unknown {
+function parseOrNull(line: string): unknown {
   try {
     return parseJsonText(line);
   } catch {
@@ -121,5 +119,5 @@ function parsed(line: string): unknown {
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;

@@ -5,7 +5,7 @@ import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Invoices } from './ledger/invoices';
 import { Ledger } from './ledger/ledger';
-import { PromotionBook } from './promotions/promotion-book';
+import { PromotionStore } from './promotions/promotion-store';
 import { Promotions } from './promotions/promotions.service';
 import { BudgetRaises } from './ledger/budget-raises';
 import { CreditCeilings } from './ledger/credit-ceilings';
@@ -14,7 +14,7 @@ import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
 import { MoneyGauges } from './money-gauges';
-import { SetAsideJournals } from './engine/settlement/set-aside-journals';
+import { QuarantinedJournals } from './engine/settlement/quarantined-journals';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 import { tracedStore } from './engine/store/traced-store';
 import { AutomaticFailures } from './processor/automatic-failures';
@@ -35,7 +35,7 @@ import { ReachedBudgets } from './processor/reached-budgets';
 import { RefundOrders } from './processor/refund-orders';
 import { WalletHandover } from './processor/wallet-handover';
 
-const processing = [
+const processorProviders = [
   AutomaticTopUp,
   BillingAccounts,
   BillingAlerts,
@@ -55,7 +55,7 @@ const processing = [
 @Module({
   imports: [AuditModule, OutgoingModule, ViewsModule],
   providers: [
-    ...processing,
+    ...processorProviders,
     AutomaticFailures,
     BillingMails,
     PaymentFacts,
@@ -66,7 +66,7 @@ const processing = [
     CreditCeilings,
     Invoices,
     Limits,
-    PromotionBook,
+    PromotionStore,
     Promotions,
     MoneyWatch,
     MoneyGauges,
@@ -85,7 +85,7 @@ const processing = [
         const engine = new MoneyEngine(store, notifications, {
           dataFolder: settings.dataFolder,
           acknowledge: settings.settleAck,
-          setAside: new SetAsideJournals(settings.dataFolder, database, quarantine),
+          quarantinedJournals: new QuarantinedJournals(settings.dataFolder, database, quarantine),
         });
         await engine.start();
         return engine;
@@ -103,7 +103,7 @@ const processing = [
     Limits,
     MoneyEngine,
     MoneyWatch,
-    ...processing,
+    ...processorProviders,
   ],
 })
 export class BillingModule implements OnApplicationShutdown {

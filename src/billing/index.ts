@@ -29,8 +29,8 @@ export {
 } from './promotions/promotions.service';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
-export { wholeFrames } from './engine/settlement/journal-frames';
-export { budgetsOfPerson, type LimitRef, limitRefs } from './scope';
+export { completeFrames } from './engine/settlement/journal-frames';
+export { budgetsOfUser, type LimitRef, limitRefs } from './scope';
 export type { UnreadJournal } from './engine/store/money-store';
 export { PostgresMoneyStore } from './engine/store/postgres-money-store';
 export { AutomaticTopUp } from './processor/automatic-top-up';
@@ -45,8 +45,8 @@ export { BillingAlerts } from './processor/billing-alerts';
 export { BillingOperators } from './processor/billing-operators';
 export {
   BillingReconciliation,
-  type Difference,
-  type Reconciliation,
+  type PaymentDifference,
+  type PaymentReconciliation,
 } from './processor/billing-reconciliation';
 export { type Card, Cards } from './processor/cards';
 export { Checkout } from './processor/checkout';
@@ -59,8 +59,8 @@ export { type ReachedBudget, ReachedBudgets, shareOf } from './processor/reached
 export { WalletHandover } from './processor/wallet-handover';
 export {
   isTopUp,
-  LEAST_TOP_UP_CENTS,
-  MOST_TOP_UP_CENTS,
+  MIN_TOP_UP_CENTS,
+  MAX_TOP_UP_CENTS,
   readCents,
   readTopUpCents,
   topUpCents,

@@ -7,7 +7,6 @@ import { MoneyEngine } from './engine/money-engine';
 
 const states = ['free', 'held', 'owed'] as const;
 
-/** This node's money, read when the metrics are scraped. */
 @Injectable()
 export class MoneyGauges implements OnApplicationBootstrap {
   constructor(
@@ -26,12 +25,12 @@ export class MoneyGauges implements OnApplicationBootstrap {
     metrics.settlementsPending.set({}, engine.pending);
     metrics.walletHoldsUsd.set({}, toJsonNumber(this.escrow.heldMoney));
     metrics.leaseAge.set({}, state.leaseAgeMs / 1_000);
-    metrics.leaseValid.set({}, engine.admits ? 1 : 0);
+    metrics.leaseValid.set({}, engine.isAdmitting ? 1 : 0);
     metrics.leaseFailures.at({}).value = state.leaseFailures;
     metrics.leaseLapses.at({}).value = state.leaseLapses;
     metrics.journalBytes.set({}, state.journalBytes);
     metrics.journalOldest.set({}, engine.oldestPendingMs / 1_000);
-    metrics.journalWritable.set({}, engine.trouble === undefined ? 1 : 0);
+    metrics.journalWritable.set({}, engine.journalError === undefined ? 1 : 0);
     metrics.journalsUnread.set({}, state.unreadJournals);
     metrics.settlementFailures.at({}).value = state.settlements.failures;
     metrics.settlementsRefused.at({}).value = state.settlements.refused;
@@ -41,7 +40,7 @@ export class MoneyGauges implements OnApplicationBootstrap {
 
   private readSlices(slices: Iterable<Slice>): void {
     const { drawnUsd } = this.metrics;
-    // A scope of which nothing is drawn any more is shown with nothing, instead of with its last number.
+    // A scope with nothing drawn is reported as 0 rather than with its last value.
     for (const { state } of drawnUsd.all()) state.value = 0;
     for (const { ref, window, free, held, drawn } of slices) {
       if (window === null) continue;

@@ -1,4 +1,4 @@
-/** `user` is the monthly budget that the platform gives a person, `user_budget` the one of their organisation. */
+/** `user` is the monthly budget that the platform gives a user, `user_budget` the one that their organisation gives. */
 const scopeKinds = [
   'key',
   'project',
@@ -12,13 +12,13 @@ const scopeKinds = [
 
 export type ScopeKind = (typeof scopeKinds)[number];
 
-/** Something with this reference may have a limit. A scope without a rule is open; a wallet always has one. */
+/** A scope that can have a limit. Without a rule a scope is unlimited; a wallet always has one. */
 export interface LimitRef {
   readonly kind: ScopeKind;
   readonly id: number;
 }
 
-const places: Readonly<Record<ScopeKind, number>> = {
+const scopeIndexes: Readonly<Record<ScopeKind, number>> = {
   key: 0,
   project: 1,
   department: 2,
@@ -29,21 +29,20 @@ const places: Readonly<Record<ScopeKind, number>> = {
   user_budget: 7,
 };
 
-/** A scope as one number, so that the hot path builds no text for a look-up. */
-export const scopeKey = (ref: LimitRef): number => ref.id * 8 + places[ref.kind];
+/** Returns the scope as one number, so that the hot path builds no string for a lookup. */
+export const scopeKey = (ref: LimitRef): number => ref.id * 8 + scopeIndexes[ref.kind];
 
 export const isScopeKind = (value: unknown): value is ScopeKind => scopeKinds.includes(value as ScopeKind);
 
-/** The two budgets of a person, both in force at once: the platform's, and the one of their organisation. */
-export const budgetsOfPerson = (
+/** Returns the two budgets of a user, which apply at the same time: the platform's and the organisation's. */
+export const budgetsOfUser = (
   id: number,
 ): [{ kind: 'user'; id: number }, { kind: 'user_budget'; id: number }] => [
   { kind: 'user', id },
   { kind: 'user_budget', id },
 ];
 
-/** The attribution of a request, as the scopes whose limits it counts against. */
-export function limitRefs(who: {
+export function limitRefs(attribution: {
   readonly keyId: number | null;
   readonly projectId: number | null;
   readonly departmentId: number | null;
@@ -53,14 +52,14 @@ export function limitRefs(who: {
   readonly keyModelId?: number | null;
 }): LimitRef[] {
   const ids: readonly [ScopeKind, number | null][] = [
-    ['key', who.keyId],
-    ['project', who.projectId],
-    ['department', who.departmentId],
-    ['user', who.userId],
-    ['user_budget', who.userId],
-    ['organisation', who.organisationId],
-    ['wallet', who.walletId],
-    ['key_model', who.keyModelId ?? null],
+    ['key', attribution.keyId],
+    ['project', attribution.projectId],
+    ['department', attribution.departmentId],
+    ['user', attribution.userId],
+    ['user_budget', attribution.userId],
+    ['organisation', attribution.organisationId],
+    ['wallet', attribution.walletId],
+    ['key_model', attribution.keyModelId ?? null],
   ];
   return ids.flatMap(([kind, id]) => (id === null ? [] : [{ kind, id }]));
 }

@@ -1,8 +1,7 @@
 import { chargeForNet, nanoPerCent } from '../kernel';
 
-/** A top-up credits an amount within these bounds, in cents. */
-export const LEAST_TOP_UP_CENTS = 500n;
-export const MOST_TOP_UP_CENTS = 1_000_000n;
+export const MIN_TOP_UP_CENTS = 500n;
+export const MAX_TOP_UP_CENTS = 1_000_000n;
 
 /** A computed top-up, in nano-dollars. */
 export interface TopUpExample {
@@ -11,7 +10,7 @@ export interface TopUpExample {
   readonly charge: bigint;
 }
 
-/** The same in whole cents: net and fee are the gross, always. */
+/** A top-up in whole cents; net plus fee always equals gross. */
 export interface TopUpCents {
   readonly net: bigint;
   readonly fee: bigint;
@@ -30,26 +29,26 @@ export function topUpOf(netCents: bigint): TopUpExample {
 
 const amountText = /^\$?(\d{1,9})(?:[.,](\d{1,2}))?$/;
 
-/** The cents are read from a text that a person typed; null if it is no amount, or none that can be topped up. */
+/** Parses what a user typed. Returns null if the text is not an amount, or one outside the limits of a top-up. */
 export function readTopUpCents(text: string): bigint | null {
   const cents = readCents(text);
   return cents !== null && isTopUp(cents) ? cents : null;
 }
 
-export const isTopUp = (cents: bigint): boolean => cents >= LEAST_TOP_UP_CENTS && cents <= MOST_TOP_UP_CENTS;
+export const isTopUp = (cents: bigint): boolean => cents >= MIN_TOP_UP_CENTS && cents <= MAX_TOP_UP_CENTS;
 
-/** Any amount is read in cents; anything else is null. */
+/** Returns null if the text is not an amount of dollars. */
 export function readCents(text: string): bigint | null {
-  const [, whole, fraction = ''] = amountText.exec(text.trim()) ?? [];
-  return whole === undefined ? null : BigInt(whole) * 100n + BigInt(fraction.padEnd(2, '0'));
+  const [, dollars, fraction = ''] = amountText.exec(text.trim()) ?? [];
+  return dollars === undefined ? null : BigInt(dollars) * 100n + BigInt(fraction.padEnd(2, '0'));
 }
 
 /**
- * The remaining credit of a top-up after refunds and disputes, in nano-dollars. It is proportional, rounded in the
- * customer's favour, and zero after a full refund.
+ * Returns the credit that remains after refunds and disputes, in nano-dollars. The refund is proportional, rounded in
+ * the customer's favour; a full refund leaves zero.
  */
-export function creditThatStands(net: bigint, gross: bigint, takenBack: bigint): bigint {
-  const taken = takenBack < gross ? takenBack : gross;
+export function remainingCredit(net: bigint, gross: bigint, refundedCents: bigint): bigint {
+  const cappedRefund = refundedCents < gross ? refundedCents : gross;
   const credit = net * nanoPerCent;
-  return credit - (credit * taken) / gross;
+  return credit - (credit * cappedRefund) / gross;
 }

@@ -1,14 +1,14 @@
 import { fstatSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ownProcess, processEnvironment, type Settings, supervised } from '../platform';
-import { developmentToken, isForDevelopment } from '../web';
+import { developmentToken, servesDeveloperPages } from '../web';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
-/** The start message for a person. Keys are shown once and never logged: a log would keep them. */
+/** Prints the start message. Keys are shown once and never logged. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
-  if (isForDevelopment(settings) && (supervised()?.number ?? 1) === 1) announceOutbox(settings);
-  // The supervisor speaks for its processes, but only one of them knows the keys that it made.
+  if (servesDeveloperPages(settings) && (supervised()?.number ?? 1) === 1) announceOutbox(settings);
+  // The supervisor prints the message for its processes, but only one of them knows the keys that it created.
   if (ownProcess !== null && service.firstKeys === null) return;
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {
@@ -23,13 +23,16 @@ export function announce(service: RunningService, settings: Settings, millisecon
     );
   }
   if (service.firstKeys !== null) {
-    const first = [
-      // Cookies and passkeys are bound to this host, which an address of the machine is not.
-      ...firstStart(settings.baseUrl, service.firstKeys),
-      ...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier),
+    const firstStartLines = [
+      // Cookies and passkeys are bound to the host of the base URL.
+      ...firstStartMessage(settings.baseUrl, service.firstKeys),
+      ...(service.sandbox ? firstRequestExample(service.url, service.firstKeys.demo) : firstSupplierHint),
     ];
-    const isFile = settings.firstKeys === 'file' || (settings.firstKeys === 'auto' && isJournal());
-    lines.push(...(isFile ? keptAside(settings.dataFolder, first) : first));
+    const shouldWriteFile =
+      settings.firstKeys === 'file' || (settings.firstKeys === 'auto' && isJournalOutput());
+    lines.push(
+      ...(shouldWriteFile ? writeFirstStartFile(settings.dataFolder, firstStartLines) : firstStartLines),
+    );
   }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
@@ -39,13 +42,13 @@ const announceOutbox = (settings: Settings): void => {
   process.stdout.write(`\nMails of this development start: ${settings.baseUrl}/dev/outbox?token=${token}\n`);
 };
 
-/** systemd names the device and the inode of its journal to what it starts (systemd.exec(5), $JOURNAL_STREAM). */
-function isJournal(): boolean {
+/** systemd passes the device and inode of its journal to the processes it starts (systemd.exec(5), $JOURNAL_STREAM). */
+function isJournalOutput(): boolean {
   const { dev, ino } = fstatSync(process.stdout.fd, { bigint: true });
   return processEnvironment['JOURNAL_STREAM'] === `${dev}:${ino}`;
 }
 
-function keptAside(dataFolder: string, lines: readonly string[]): string[] {
+function writeFirstStartFile(dataFolder: string, lines: readonly string[]): string[] {
   const path = resolve(dataFolder, 'first-start.txt');
   rmSync(path, { force: true });
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
@@ -56,7 +59,7 @@ function keptAside(dataFolder: string, lines: readonly string[]): string[] {
   ];
 }
 
-const firstStart = (portal: string, keys: FirstKeys): string[] => [
+const firstStartMessage = (portal: string, keys: FirstKeys): string[] => [
   '',
   'This is the first start. Two keys were made; they are shown only now:',
   `  root admin key  ${keys.root}`,
@@ -67,14 +70,14 @@ const firstStart = (portal: string, keys: FirstKeys): string[] => [
   '',
 ];
 
-const firstRequest = (url: string, key: string): string[] => [
+const firstRequestExample = (url: string, key: string): string[] => [
   'A first request:',
   `  curl ${url}/v1/chat/completions \\`,
   `    -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
   `    -d '{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}'`,
 ];
 
-const firstSupplier = [
+const firstSupplierHint = [
   'There is no model yet. Describe a supplier and its models in a file like examples/gateway.yaml, then:',
   '  npm run cli -- apply gateway.yaml',
 ];

@@ -37,25 +37,24 @@ export const { version: productVersion } = parseJsonText(
   version: string;
 };
 
-/** Set by the bundler; absent when the source runs. */
+/** Set by the bundler; undefined when run from source. */
 declare const BUILD_COMMIT: string | undefined;
 
-/** Every entity, for the data source and for the drift test. */
 export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
 export interface AppOptions {
   readonly databaseUrl: string;
-  /** Settles once the migrations are done; without it, they are done already. */
+  /** Settles when the migrations are done; left out if they are done already. */
   readonly databaseCurrent?: Promise<void>;
   readonly extensions: Extensions;
   /**
-   * Additions by the start or a test: controllers, providers, methods marked as repeating jobs. They
-   * may import every module of the project through its index.
+   * Modules added by the start or a test: controllers, providers, repeating jobs. They are allowed to import every
+   * module through its index.
    */
   readonly extraModules?: readonly (Type | DynamicModule)[];
 }
 
-/** The composition root: the one file that knows every module. */
+/** The composition root: the only file that imports every module. */
 @Module({})
 export class AppModule {
   static async forRoot(
@@ -96,7 +95,7 @@ export class AppModule {
         QualityModule,
         QuarantineModule,
         AlertsModule,
-        ...(await pageModules(settings)),
+        ...(await portalModules(settings)),
         ...extensionModules(options.extensions),
         ...(options.extraModules ?? []),
       ],
@@ -106,8 +105,8 @@ export class AppModule {
   }
 }
 
-/** The rooms of pages are loaded where pages are served: a node of the gateway has none of their code. */
-async function pageModules(settings: Settings): Promise<(Type | DynamicModule)[]> {
+/** Loads the portal's modules only if this node serves pages, so that gateway nodes load none of their code. */
+async function portalModules(settings: Settings): Promise<(Type | DynamicModule)[]> {
   if (!servesPortal(settings)) return [];
   const [{ ChatModule }, { PortalModule }, { AdminModule }] = await Promise.all([
     import('../chat/index.js'),

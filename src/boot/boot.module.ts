@@ -5,6 +5,5 @@ import { IdentityModule } from '../identity';
 import { KeysModule } from '../keys';
 import { FirstBoot } from './first-boot';
 
-/** Only the start needs these providers. */
 @Module({ imports: [AuditModule, CatalogueModule, IdentityModule, KeysModule], providers: [FirstBoot] })
 export class BootModule {}

@@ -3,28 +3,30 @@ import { ActivityLog, changesOf, systemActor } from '../audit';
 import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
 import { AccountTokens, Organisation, UserAccount } from '../identity';
 import { platformScope } from '../kernel';
-import { type IssuedKey, KeyEntries, KeysService } from '../keys';
+import { type IssuedKey, KeyActivity, KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
 
 export interface FirstKeys {
   readonly root: string;
   readonly demo: string;
-  /** The owner's sign-in link, valid once and for a day. */
   readonly signIn: string;
 }
 
-/** The key of an advisory lock, an arbitrary constant: nodes that boot on one empty database take turns. */
+/** Key of an advisory lock (arbitrary constant): nodes that start on the same empty database take turns. */
 const FIRST_BOOT_LOCK = 5_719_025;
 
 const actor = systemActor('first start');
 
-/** An empty installation gets an owner with a link to sign in, an organisation and two keys, all in one transaction or not at all. */
+/**
+ * Creates the first owner with a sign-in link, an organisation and two keys in an empty installation, in one
+ * transaction.
+ */
 @Injectable()
 export class FirstBoot {
   constructor(
     private readonly database: Database,
     private readonly keys: KeysService,
-    private readonly entries: KeyEntries,
+    private readonly entries: KeyActivity,
     private readonly activity: ActivityLog,
     private readonly catalogue: CatalogueService,
     private readonly tokens: AccountTokens,
@@ -32,11 +34,11 @@ export class FirstBoot {
   ) {}
 
   async run(sandboxUrl: string | null): Promise<FirstKeys | null> {
-    // Most starts find everything in place, by the catalogue that was just read.
+    // Skips the transaction on most starts, when the installation is already populated.
     if (sandboxUrl === null && (await this.database.source.getRepository(UserAccount).exists())) return null;
     const keys = await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
-      // The sandbox has another address at every start.
+      // The sandbox has a different address on every start.
       if (sandboxUrl !== null) await ensureSandbox(tx, sandboxUrl);
       if (await tx.getRepository(UserAccount).exists()) return null;
       return this.populate(tx);
@@ -45,7 +47,6 @@ export class FirstBoot {
     return keys;
   }
 
-  /** It returns true once a real supplier is configured. */
   async retireSandbox(): Promise<void> {
     if (await this.database.transaction((tx) => retireSandbox(tx))) await this.catalogue.reload();
   }
@@ -63,16 +64,16 @@ export class FirstBoot {
       billingExempt: true,
     });
     await tx.getRepository(UserAccount).insert(owner);
-    const made = { createdBy: 'first boot', departmentId: null, projectId: null };
+    const keyDefaults = { createdBy: 'first boot', departmentId: null, projectId: null };
     const root = await this.keys.issue(platformScope, tx, {
-      ...made,
+      ...keyDefaults,
       kind: 'root',
       name: 'Root admin key',
       userId: null,
       organisationId: null,
     });
     const demo = await this.keys.issue(platformScope, tx, {
-      ...made,
+      ...keyDefaults,
       kind: 'client',
       name: 'Demo key',
       userId: owner.id,
@@ -80,7 +81,7 @@ export class FirstBoot {
     });
     const signIn = await this.tokens.issue(tx, 'sign_in_link', { userId: owner.id });
     await this.record(tx, organisation, owner, root);
-    await this.entries.created(tx, demo, actor);
+    await this.entries.recordCreated(tx, demo, actor);
     return { root: root.text, demo: demo.text, signIn };
   }
   private async record(

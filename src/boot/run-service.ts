@@ -8,7 +8,7 @@ import {
   loadSettings,
   Logger,
   MigrationFailed,
-  type Parting,
+  type ShutdownKind,
   processEnvironment,
   Settings,
   SettingsError,
@@ -21,7 +21,6 @@ import { ExtensionRefused, Extensions } from '../extensions';
 import { announce } from './announce';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
-/** The process: read the configuration, start, wait for a signal, stop. */
 export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
   const settings = readSettings();
@@ -29,11 +28,11 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   const logger = loggerFor(settings, supervisor);
   if (supervisor === null || supervisor.number === 1)
     for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
-  // Signal handlers come first, so that an aborted start leaves nothing running.
-  const stop = Promise.race([stopRequested(logger, supervisor), supervisor?.parting ?? never]);
-  survive(logger);
+  // Signal handlers are installed first, so that an aborted start leaves nothing running.
+  const stop = Promise.race([waitForStop(logger, supervisor), supervisor?.shutdown ?? never]);
+  logUncaughtErrors(logger);
   let service: RunningService | undefined;
-  let parting: Parting = 'stop';
+  let parting: ShutdownKind = 'stop';
   try {
     service = await startService(settings, logger, options);
     const { all } = service.application.get(Extensions);
@@ -43,11 +42,13 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
       logger,
     );
     announce(service, settings, monotonicMs() - startedAt);
-    supervisor?.serving(service.readMetrics);
+    supervisor?.reportServing(service.readMetrics);
     parting = await Promise.race([stop, service.failed]);
   } catch (error) {
     report(error, logger);
-    process.exitCode = misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
+    process.exitCode = configurationErrors.some((errorType) => error instanceof errorType)
+      ? EXIT_CONFIGURATION
+      : 1;
   }
   await service?.close(parting);
   logger.flush();
@@ -66,23 +67,22 @@ function readSettings(): Settings {
 
 const never = new Promise<never>(() => undefined);
 
-/** The lines of a process that is not alone carry its number. */
 function loggerFor(settings: Settings, supervisor: Supervised | null): Logger {
   const logger = Logger.create(settings);
   return supervisor === null ? logger : logger.child({ process: supervisor.number });
 }
 
-/** A terminal's Ctrl+C reaches this process directly and again through npm: both count as one request. */
-const SAME_REQUEST_MS = 1_000;
+/** Ctrl+C in a terminal reaches this process directly and again through npm; signals within this time count as one. */
+const SAME_SIGNAL_MS = 1_000;
 
-/** Settles at the first request to stop; a second one exits at once. */
-function stopRequested(logger: Logger, supervisor: Supervised | null): Promise<Parting> {
+/** Settles at the first stop signal; a second signal exits immediately. */
+function waitForStop(logger: Logger, supervisor: Supervised | null): Promise<ShutdownKind> {
   return new Promise((resolve) => {
-    let askedAt: number | null = null;
+    let requestedAt: number | null = null;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (askedAt !== null && monotonicMs() - askedAt < SAME_REQUEST_MS) return;
-      if (askedAt !== null) process.exit(1);
-      askedAt = monotonicMs();
+      if (requestedAt !== null && monotonicMs() - requestedAt < SAME_SIGNAL_MS) return;
+      if (requestedAt !== null) process.exit(1);
+      requestedAt = monotonicMs();
       logger.info('stopping: open requests are finished first, a second signal stops at once', { signal });
       resolve('stop');
     };
@@ -91,25 +91,24 @@ function stopRequested(logger: Logger, supervisor: Supervised | null): Promise<P
   });
 }
 
-/** An uncaught failure is logged as a bug, but does not end all other requests. */
-function survive(logger: Logger): void {
+function logUncaughtErrors(logger: Logger): void {
   process.on('unhandledRejection', (error) =>
     logger.error('a promise failed and nobody was waiting', { error }),
   );
   process.on('uncaughtException', (error) => logger.error('an exception reached the top', { error }));
 }
 
-/** The operator mends these, not a restart. */
-const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused, BackupError];
+/** Errors that the operator has to fix; a restart does not help. */
+const configurationErrors = [SettingsError, ExtensionRefused, ExtensionTablesRefused, BackupError];
 
 function report(error: unknown, logger: Logger): void {
   if (
-    [DataFolderInUse, EmbeddedPostgresFailure, MigrationFailed, ...misconfigured].some(
-      (known) => error instanceof known,
+    [DataFolderInUse, EmbeddedPostgresFailure, MigrationFailed, ...configurationErrors].some(
+      (errorType) => error instanceof errorType,
     )
   ) {
     process.stderr.write(`${(error as Error).message}\n`);
-    // The line is for the operator; the stack is for the authors of the extension.
+    // The message is for the operator, the stack for the extension's authors.
     if (error instanceof ExtensionRefused && error.cause instanceof Error)
       logger.error('an extension could not be loaded', { error: error.cause });
   } else {

@@ -14,10 +14,10 @@ export interface Sandbox {
 const START_DEADLINE_MS = 15_000;
 
 /**
- * The simulated supplier runs where this holds. By default it does with the embedded database and no real
- * supplier, so that a newcomer's first request works. With an external database it runs only on request.
+ * Returns true if the simulated supplier should run. By default: with the embedded database and no real supplier, so
+ * that a newcomer's first request works.
  */
-export function isSandboxWanted(
+export function shouldRunSandbox(
   { sandbox, databaseUrl }: Settings,
   providers: readonly ProviderView[],
 ): boolean {
@@ -25,11 +25,10 @@ export function isSandboxWanted(
   return databaseUrl === undefined && !providers.some(({ style, visible }) => visible && style !== 'sandbox');
 }
 
-/** The simulated supplier, in a process of its own. */
 export const startSandbox = (logger: Logger): Promise<Sandbox> =>
   startSimulator(logger, { name: 'supplier', entry: ['main.js', '--port', '0', '--control-port', '0'] });
 
-/** The simulated payment processor, in a process of its own; null where payments are taken by a real one. */
+/** Starts the simulated payment processor in a separate process; null if payments go to a real processor. */
 export async function startPaymentSandbox(settings: Settings, logger: Logger): Promise<Sandbox | null> {
   if (settings.processor !== 'sandbox') return null;
   const { processorSecretKey = '', processorWebhookSecret = '' } = settings;
@@ -39,7 +38,7 @@ export async function startPaymentSandbox(settings: Settings, logger: Logger): P
 
 interface Simulator {
   readonly name: string;
-  /** It lies below the simulators' folder, and has its arguments beside it. */
+  /** Path below the simulators' folder, followed by its arguments. */
   readonly entry: readonly [file: string, ...words: string[]];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -49,7 +48,7 @@ async function startSimulator(
   { name, entry: [file, ...words], environment = {} }: Simulator,
 ): Promise<Sandbox> {
   const child = spawn(process.execPath, [join(__dirname, '..', '..', 'simulator', file), ...words], {
-    // The child watches the pipe: if this process is killed, the child ends too.
+    // The child watches the pipe and exits if this process is killed.
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     env: { ...processEnvironment, ...environment },

@@ -8,7 +8,7 @@ import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from './app.module';
 import { TapDelivery } from '../audit';
-import { BackupKeeper } from '../backup';
+import { BackupScheduler } from '../backup';
 import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
 import { Extensions, loadExtensions, tablesOf } from '../extensions';
@@ -24,7 +24,7 @@ import {
   NestLogger,
   type OpeningDatabase,
   ownProcess,
-  type Parting,
+  type ShutdownKind,
   processEnvironment,
   QueueSupervisor,
   RepeatingJobs,
@@ -35,63 +35,58 @@ import {
   startDatabase,
   supervised,
 } from '../platform';
-import { beginIfRestored, Quarantine, QuarantineDoor } from '../quarantine';
+import { startIfRestored, Quarantine, QuarantineResponder } from '../quarantine';
 import { LaneProber, SupplierStyles } from '../routing';
-import { lentParts, serveAssets, verifyExtensions } from '../web';
+import { hostParts, serveAssets, verifyExtensions } from '../web';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
-import { isSandboxWanted, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
+import { shouldRunSandbox, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
 import { watchOtherNodes } from './other-nodes';
-import { answerWhileStarting } from './starting-door';
+import { respondWhileStarting } from './respond-while-starting';
 
 export interface RunningService {
   readonly application: INestApplication;
   readonly url: string;
-  /** Only the very first start has the keys that were made. */
   readonly firstKeys: FirstKeys | null;
   readonly sandbox: boolean;
-  /** Rejects when a required part, such as the embedded database, has ended. */
   readonly failed: Promise<never>;
-  /** The numbers of this process, for a supervisor that serves them. */
   readonly readMetrics: () => Promise<string>;
-  close(parting?: Parting): Promise<void>;
+  close(parting?: ShutdownKind): Promise<void>;
 }
 
 export interface ServiceOptions {
   readonly extraModules?: AppOptions['extraModules'];
-  /** A sandbox supplier that another process runs. */
   readonly sandboxUrl?: string;
-  /** It has the settings of extensions; left out: that of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Without a schedule the repeating jobs run only when they are called. */
+  /** If false, repeating jobs run only when called. */
   readonly schedule?: boolean;
 }
 
-const UNSEEN_KEYS =
+const UNSEEN_KEYS_MESSAGE =
   'the first keys were made, and the start failed before they were shown: once the service runs, make others with ' +
   '"npm run cli -- root-key rotate" and "npm run cli -- sign-in-link EMAIL"';
 
-/** Background work waits this long, so that clients that poll for the start are answered first. */
-const FIRST_ANSWERS_MS = 50;
+/** Delay of background work, so that clients that poll for the start are answered first. */
+const BACKGROUND_DELAY_MS = 50;
 
-/** Answers may take so long to finish after new work is refused; then they are cut. */
+/** Time for open responses to finish on shutdown before their connections are closed. */
 const CLOSE_DEADLINE_MS = 5_000;
 
-/** Those who are connected to a process that is replaced make a request in this time, or have no use for it. */
-const MOVE_MS = 10_000;
+/** Time for clients of a replaced process to make one more request; idle clients are cut off. */
+const RETIRE_DEADLINE_MS = 10_000;
 
-/** Starts everything in order of dependency; a failure stops the parts that already run. */
+/** Starts all parts in order of dependency; a failure stops the parts that already run. */
 export async function startService(
   settings: Settings,
   logger: Logger,
   options: ServiceOptions = {},
 ): Promise<RunningService> {
-  // A supervisor has looked before, and holds the port.
+  // A supervisor has already checked the ports and holds them.
   if (ownProcess === null) await assertPortsFree(settings);
   const adapter = adapterFor(settings);
   try {
     const url = await listen(adapter, settings);
-    return await startBehind(adapter, url, settings, logger, options);
+    return await startParts(adapter, url, settings, logger, options);
   } catch (error) {
     (adapter.getHttpServer() as Server).closeAllConnections();
     await adapter.close();
@@ -99,8 +94,7 @@ export async function startService(
   }
 }
 
-/** Requests are answered by the door of the adapter until everything runs. */
-async function startBehind(
+async function startParts(
   adapter: LeanAdapter,
   url: string,
   settings: Settings,
@@ -117,45 +111,46 @@ async function startBehind(
   try {
     application = await createApplication(adapter, settings, logger, {
       databaseUrl: database.url,
-      // A restored folder is quarantined before anything of it is read.
-      databaseCurrent: beginIfRestored(settings.dataFolder, database.current, database.url),
+      // A restored folder is quarantined before anything in it is read.
+      databaseCurrent: startIfRestored(settings.dataFolder, database.current, database.url),
       extensions,
       extraModules: [BootModule, ...(options.extraModules ?? [])],
     });
     await application.init();
     const { providers } = application.get(CatalogueService).snapshot;
-    if (isSandboxWanted(settings, providers)) sandbox = await startSandbox(logger);
+    if (shouldRunSandbox(settings, providers)) sandbox = await startSandbox(logger);
     const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
-    admitSandbox(application, sandboxUrl);
+    allowSandboxAddress(application, sandboxUrl);
     const firstBoot = application.get(FirstBoot);
     firstKeys = await firstBoot.run(sandboxUrl);
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
-    showEmbedded(application, database);
+    exposeEmbeddedDatabase(application, database);
     const metrics = application.get(MetricsServer);
     if (ownProcess === null) await metrics.start();
-    else metrics.speakFor(ownProcess);
-    adapter.door = application.get(Quarantine).isOpen ? application.get(QuarantineDoor).keeps : null;
+    else metrics.reportAs(ownProcess);
+    adapter.closedHandler = application.get(Quarantine).isOpen
+      ? application.get(QuarantineResponder).respond
+      : null;
     if (servesPortal(settings)) payments = await startPaymentSandbox(settings, logger);
     if (payments !== null)
       await application
         .get(PaymentProcessor)
         .useSandbox(payments.url, `${url}/api/billing/processor/webhook`);
-    // Background work begins after the first answers.
-    await delay(FIRST_ANSWERS_MS);
+    await delay(BACKGROUND_DELAY_MS);
     await startBackups(application, database);
-    workOnceReleased(application, settings, logger, options.schedule !== false);
+    startWorkWhenReleased(application, settings, logger, options.schedule !== false);
     const stopWatching = watchOtherNodes(settings, application.get(Database), logger);
     return {
       application,
       url,
       firstKeys,
       sandbox: sandbox !== null,
-      failed: whenLost(database),
+      failed: rejectWhenDatabaseLost(database),
       readMetrics: () => metrics.text(),
-      close: closer(application, settings, { sandboxes: [sandbox, payments], database, stopWatching }),
+      close: createClose(application, settings, { sandboxes: [sandbox, payments], database, stopWatching }),
     };
   } catch (error) {
-    if (firstKeys !== null) logger.error(UNSEEN_KEYS);
+    if (firstKeys !== null) logger.error(UNSEEN_KEYS_MESSAGE);
     await application?.close();
     await stopAll([sandbox, payments]);
     await database.close();
@@ -172,11 +167,11 @@ async function extensionsFor(
     environment,
     workingFolder: process.cwd(),
     logFor: (extension) => logger.child({ extension }),
-    lent: lentParts,
+    nestExports: hostParts,
   });
   const extensions = new Extensions(loaded);
   await verifyExtensions(extensions);
-  // Two styles of one name are refused before anything runs.
+  // Refuses two styles of the same name before anything runs.
   new SupplierStyles(extensions.suppliers);
   if (servesPortal(settings)) {
     const { verifyDirectoryRoles } = await import('../portal/index.js');
@@ -185,29 +180,27 @@ async function extensionsFor(
   return extensions;
 }
 
-/** A restored installation sends and changes nothing by itself before an operator has released it. */
-function workOnceReleased(
+function startWorkWhenReleased(
   application: INestApplication,
   settings: Settings,
   logger: Logger,
   isScheduled: boolean,
 ): void {
   const quarantine = application.get(Quarantine);
-  const begin = (): void => startBackgroundWork(application, settings, logger, isScheduled);
-  if (!quarantine.isOpen) return begin();
+  const startWork = (): void => startBackgroundWork(application, settings, logger, isScheduled);
+  if (!quarantine.isOpen) return startWork();
   const adapter = application.get(LeanAdapter);
   void quarantine.hold(() => {
-    adapter.door = null;
-    begin();
+    adapter.closedHandler = null;
+    startWork();
   });
 }
 
-/** Only the node that has the embedded database makes backups of it. */
 async function startBackups(
   application: INestApplication,
   { folder, ownerUrl }: OpeningDatabase,
 ): Promise<void> {
-  if (folder !== undefined) await application.get(BackupKeeper).start({ folder, ownerUrl });
+  if (folder !== undefined) await application.get(BackupScheduler).start({ folder, ownerUrl });
 }
 
 function startBackgroundWork(
@@ -218,11 +211,11 @@ function startBackgroundWork(
 ): void {
   application.get(QueueSupervisor).startWorkers();
   application.get(TapDelivery).start();
-  // A node of the gateway leaves this to those that run jobs.
+  // Gateway nodes leave this check to the nodes that run jobs.
   if (servesPortal(settings))
     application
       .get(MoneyWatch)
-      .look()
+      .verify()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
   if (!isScheduled) return;
   application.get(RepeatingJobs).start();
@@ -234,7 +227,7 @@ function adapterFor(settings: Settings): LeanAdapter {
   const serves = servedPaths(settings.serve);
   const adapter = new LeanAdapter(settings.leanAdapter, times, settings.corsOrigins, serves);
   adapter.set('trust proxy', settings.trustProxy);
-  adapter.door = answerWhileStarting;
+  adapter.closedHandler = respondWhileStarting;
   adapter.initHttpServer();
   return adapter;
 }
@@ -253,12 +246,12 @@ async function createApplication(
     bodyParser: false,
     abortOnError: false,
     routeResolutionStrategy: 'specificity',
-    // Where a literal path and a parameter both match ("new" and ":key_id"), the literal one wins.
+    // If a literal path and a parameter both match ("new" and ":key_id"), the literal path wins.
     routeConflictPolicy: { duplicate: 'error', shadow: 'off' },
   });
 }
 
-function showEmbedded(application: INestApplication, { embedded }: OpeningDatabase): void {
+function exposeEmbeddedDatabase(application: INestApplication, { embedded }: OpeningDatabase): void {
   if (embedded === null) return;
   const { embeddedDatabaseEvents: counts } = application.get(Metrics);
   application.get(MetricsServer).watchFolder('database', embedded.folder);
@@ -267,8 +260,8 @@ function showEmbedded(application: INestApplication, { embedded }: OpeningDataba
   });
 }
 
-/** Suppliers on loopback are refused unless an operator allows them; the sandbox is one of our own. */
-function admitSandbox(application: INestApplication, url: string | null): void {
+/** Allows the sandbox's address: suppliers on loopback are otherwise refused unless an operator allows them. */
+function allowSandboxAddress(application: INestApplication, url: string | null): void {
   if (url === null) return;
   const { hostname, port } = new URL(url);
   application
@@ -276,12 +269,11 @@ function admitSandbox(application: INestApplication, url: string | null): void {
     .allow({ address: hostname, prefix: 32, family: 'ipv4', host: hostname, port: Number(port) });
 }
 
-/** Returns the address of the service. */
 async function listen(adapter: LeanAdapter, settings: Settings): Promise<string> {
   const server = adapter.getHttpServer() as Server;
   const supervisor = supervised();
   if (supervisor !== null) {
-    supervisor.serveBy(server);
+    supervisor.attachServer(server);
     return supervisor.address;
   }
   await once(server.listen(settings.port, settings.host), 'listening');
@@ -289,13 +281,12 @@ async function listen(adapter: LeanAdapter, settings: Settings): Promise<string>
   return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;
 }
 
-async function whenLost(database: OpeningDatabase): Promise<never> {
+async function rejectWhenDatabaseLost(database: OpeningDatabase): Promise<never> {
   await database.exited;
   throw new Error('the embedded PostgreSQL ended and could not be started again');
 }
 
-/** These parts run beside the application and end after it. */
-interface Beside {
+interface CompanionParts {
   readonly sandboxes: readonly (Sandbox | null)[];
   readonly database: OpeningDatabase;
   readonly stopWatching: () => void;
@@ -305,26 +296,26 @@ async function stopAll(sandboxes: readonly (Sandbox | null)[]): Promise<void> {
   for (const sandbox of sandboxes) await sandbox?.stop();
 }
 
-/** New work is refused, open work may finish, then everything stops in reverse order of the start. */
-function closer(
+/** Refuses new work, lets open work finish, then stops everything in reverse order of the start. */
+function createClose(
   application: INestApplication,
   settings: Settings,
-  { sandboxes, database, stopWatching }: Beside,
-): (parting?: Parting) => Promise<void> {
+  { sandboxes, database, stopWatching }: CompanionParts,
+): (parting?: ShutdownKind) => Promise<void> {
   let closing: Promise<void> | undefined;
-  const close = async (parting: Parting): Promise<void> => {
+  const close = async (parting: ShutdownKind): Promise<void> => {
     stopWatching();
     const server = application.getHttpServer() as Server;
-    // Kept-alive connections close after their answer, so that clients find another node.
+    // Kept-alive connections close after their response, so that clients find another node.
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
-    // Other processes take new connections; each present one is served once more, and told that it closes.
-    if (parting === 'retire') await supervised()?.emptied(MOVE_MS);
+    // Other processes take new connections; each open one is served once more with a close notice.
+    if (parting === 'retire') await supervised()?.waitUntilEmpty(RETIRE_DEADLINE_MS);
     await application.get(Lifecycle).drain(settings.drainTimeoutMs, settings.drainNoticeMs);
     server.closeIdleConnections();
-    const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
-    await supervised()?.emptied(CLOSE_DEADLINE_MS);
+    const cutTimer = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
+    await supervised()?.waitUntilEmpty(CLOSE_DEADLINE_MS);
     await application.close();
-    clearTimeout(cut);
+    clearTimeout(cutTimer);
     await stopAll(sandboxes);
     await database.close();
   };

@@ -3,19 +3,15 @@ import type { ModelState } from './entities';
 
 export interface AccessFilter extends PageRequest {
   readonly organisationId: number;
-  /** Adds what this department may use. */
   readonly departmentId: number | null;
-  /** This is any part of the name, or of what it is shown as. */
+  /** Matches any part of the name or display name. */
   readonly text: string | null;
-  /** The platform sees every model, an organisation those that are open to it. */
   readonly seesAll: boolean;
 }
 
-/** A model `m` is open to the organisation of the row `access`; others have no name there. */
 export const IS_OPEN = `(m.state IN ('active', 'paused') AND coalesce(access.denied, false) = false
                          AND (NOT m.restricted OR coalesce(access.granted, false)))`;
 
-/** A model with the decisions of platform, organisation and department. */
 export interface ListedAccess {
   readonly model: string;
   readonly state: ModelState;
@@ -36,9 +32,9 @@ const inOrder = new Keyset(
 
 export async function listAccess(
   database: Pick<Database, 'query'>,
-  { organisationId, departmentId, text, seesAll, ...asked }: AccessFilter,
+  { organisationId, departmentId, text, seesAll, ...pageRequest }: AccessFilter,
 ): Promise<Page<ListedAccess>> {
-  const keyset = inOrder.clause(asked, 5);
+  const keyset = inOrder.clause(pageRequest, 5);
   const rows = await database.query<ListedAccess & Record<string, unknown>>(
     `SELECT m.name AS model, m.state, m.restricted, coalesce(access.granted, false) AS granted,
             coalesce(access.denied, false) AS denied, coalesce(access.enabled, true) AS enabled,
@@ -50,16 +46,16 @@ export async function listAccess(
         AND ($4::boolean OR ${IS_OPEN}) AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
     [organisationId, departmentId, text, seesAll, ...keyset.parameters],
   );
-  return inOrder.page(rows, asked);
+  return inOrder.page(rows, pageRequest);
 }
 
-const MOST_DEPARTMENTS = 1_000;
+const MAX_DEPARTMENTS = 1_000;
 
-export const departmentsOf = (
+export const listDepartments = (
   database: Pick<Database, 'query'>,
   organisationId: number,
 ): Promise<{ readonly id: number; readonly name: string }[]> =>
   database.query(
-    `SELECT id, name FROM department WHERE organisation_id = $1 ORDER BY name LIMIT ${MOST_DEPARTMENTS}`,
+    `SELECT id, name FROM department WHERE organisation_id = $1 ORDER BY name LIMIT ${MAX_DEPARTMENTS}`,
     [organisationId],
   );

@@ -7,7 +7,7 @@ import { Lane, Model, ModelAlias } from './entities';
 export type FixtureOutcome = 'created' | 'repaired' | 'unchanged';
 
 const OWNER = 'admin-fixture';
-const wanted = {
+const fixtureFields = {
   ownedBy: OWNER,
   kind: 'chat',
   state: 'hidden',
@@ -17,25 +17,30 @@ const wanted = {
   fixture: true,
 } as const satisfies Partial<Model>;
 
-/** A model for trying the administration; never called: its mark hides lanes and redirect from the snapshot. Under the catalogue's lock. */
+/**
+ * Creates or repairs a model for trying the administration. Its `fixture` mark keeps its lanes and redirect out of the
+ * snapshot; the caller holds the catalogue's lock.
+ */
 export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureOutcome> {
   checkName(name, 'model');
-  const known = await tx.findOneBy(Model, { name });
-  if (known === null) {
+  const existing = await tx.findOneBy(Model, { name });
+  if (existing === null) {
     if (await tx.existsBy(ModelAlias, { name }))
       throw fault('alias_redirect_conflict', { param: 'model', message: 'An alias has this name.' });
-    await tx.insert(Model, { name, displayName: name, ...wanted });
+    await tx.insert(Model, { name, displayName: name, ...fixtureFields });
     return 'created';
   }
-  if (!known.fixture)
+  if (!existing.fixture)
     throw fault('conflict', { param: 'model', message: 'A model of another kind has this name.' });
   const { affected: lanes } = await tx.update(
     Lane,
-    { modelId: known.id, removedAt: IsNull() },
+    { modelId: existing.id, removedAt: IsNull() },
     { removedAt: new Date() },
   );
-  const isSound = Object.entries(wanted).every(([field, value]) => Reflect.get(known, field) === value);
-  if (isSound && lanes === 0) return 'unchanged';
-  await tx.update(Model, { id: known.id }, wanted);
+  const isIntact = Object.entries(fixtureFields).every(
+    ([field, value]) => Reflect.get(existing, field) === value,
+  );
+  if (isIntact && lanes === 0) return 'unchanged';
+  await tx.update(Model, { id: existing.id }, fixtureFields);
   return 'repaired';
 }

@@ -1,18 +1,25 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { defineTransitions, fault, missingFields, refuseStale, regionNamed, regionsNamed } from '../kernel';
+import {
+  defineTransitions,
+  fault,
+  missingFields,
+  rejectStale,
+  normaliseRegion,
+  normaliseRegions,
+} from '../kernel';
 import { AddressGuard, Settings, type Tx } from '../platform';
 import type { Wire } from '../vendors';
-import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
+import { definedFields, lockCatalogue, getModelByNameOrAlias, getModelByName } from './catalogue-lock';
 import { originsOf } from './credential';
-import { ProviderCredential, wiped } from './credential.entity';
+import { ProviderCredential, wipedFields } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkEgress } from './egress';
 import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget } from './catalogue-rules';
 import { refuseUnknownRegions } from './known-regions';
-import { aliasesVersion, redirectVersion, stateVersion } from './sheet-version';
+import { aliasesVersion, redirectVersion, stateVersion } from './model-versions';
 
-/** A provider is found by id, or by name; fields left out keep their value. */
+/** Looked up by id or name; omitted fields keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
   Pick<
     Provider,
@@ -20,16 +27,15 @@ export type ProviderInput = { readonly id?: number } & Partial<
   >
 >;
 
-/** A model is found by its name; fields left out keep their value. */
+/** Looked up by name; omitted fields keep their value. */
 export type ModelInput = Pick<Model, 'name'> &
   Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'overflowTo' | 'createdAt'>>;
 
 export interface LaneInput {
-  /** The provider's name. */
   readonly provider: string;
   readonly upstreamModel: string;
   readonly region: string;
-  /** Left out, it is the place in the list. */
+  /** Defaults to the index in the list. */
   readonly priority?: number;
   readonly weight?: number;
   readonly retries?: number;
@@ -39,15 +45,12 @@ export interface LaneInput {
 }
 
 export interface OrganisationAccessInput {
-  /** The platform's grant of a restricted model. */
   readonly granted?: boolean;
-  /** The organisation's own switch. */
   readonly enabled?: boolean;
   /** The platform's refusal of a model that is open to others. A grant removes it. */
   readonly denied?: boolean;
 }
 
-/** An administrator may set any state; `deleted` keeps the record and can be undone. */
 const modelTransitions = defineTransitions<ModelState>({
   active: MODEL_STATES,
   paused: MODEL_STATES,
@@ -55,10 +58,12 @@ const modelTransitions = defineTransitions<ModelState>({
   deleted: MODEL_STATES,
 });
 
-/** Makes all changes of the catalogue except those of prices. */
 @Injectable()
 export class CatalogueEditor {
-  /** Without both, as for the sandbox of our own, a way out is checked only when it is taken. */
+  /**
+   * Without `guard` and `settings`, as for the built-in sandbox, addresses and proxies are checked only when a
+   * connection is opened.
+   */
   constructor(
     @Optional() private readonly guard?: AddressGuard,
     @Optional() private readonly settings?: Settings,
@@ -70,24 +75,23 @@ export class CatalogueEditor {
     checkProvider(fields);
     checkEgress(fields.settings, this.settings);
     if (this.guard !== undefined) checkAddresses(this.guard, fields);
-    const known = await this.findProvider(tx, id, fields.name);
-    if (fields.name !== undefined && known !== null && known.name !== fields.name) {
+    const existing = await this.findProvider(tx, id, fields.name);
+    if (fields.name !== undefined && existing !== null && existing.name !== fields.name) {
       const taken = await tx.existsBy(Provider, { name: fields.name, removedAt: IsNull() });
       if (taken) throw fault('conflict', { param: 'name', message: 'Another provider has this name.' });
     }
-    if (known === null) {
+    if (existing === null) {
       const { name, style, baseUrl } = fields;
       if (name === undefined || style === undefined || baseUrl === undefined) {
         throw fault('missing_fields', { details: { required: ['name', 'style', 'base_url'] } });
       }
-      return tx.save(Provider, { ...given(fields), name, style, baseUrl });
+      return tx.save(Provider, { ...definedFields(fields), name, style, baseUrl });
     }
-    const changed = await this.change(tx, Provider, known.id, fields);
-    if (originsOf(changed) !== originsOf(known)) await this.wipeSecrets(tx, known.id);
-    return changed;
+    const updatedProvider = await this.change(tx, Provider, existing.id, fields);
+    if (originsOf(updatedProvider) !== originsOf(existing)) await this.wipeSecrets(tx, existing.id);
+    return updatedProvider;
   }
 
-  /** Only a provider that no model uses can be removed. */
   async removeProvider(tx: Tx, id: number): Promise<void> {
     await lockCatalogue(tx);
     const provider = await this.findProvider(tx, id, undefined);
@@ -101,46 +105,46 @@ export class CatalogueEditor {
 
   async upsertModel(tx: Tx, input: ModelInput): Promise<Model> {
     await lockCatalogue(tx);
-    const known = await tx.findOneBy(Model, { name: input.name });
-    if (known !== null) {
-      if (input.kind !== undefined && input.kind !== known.kind)
-        await this.checkLinks(tx, { ...known, kind: input.kind });
-      return this.change(tx, Model, known.id, input);
+    const existing = await tx.findOneBy(Model, { name: input.name });
+    if (existing !== null) {
+      if (input.kind !== undefined && input.kind !== existing.kind)
+        await this.checkLinks(tx, { ...existing, kind: input.kind });
+      return this.change(tx, Model, existing.id, input);
     }
     checkName(input.name, 'model');
     if (await tx.existsBy(ModelAlias, { name: input.name }))
-      throw nameTaken('model', 'An alias has this name.');
+      throw nameTakenError('model', 'An alias has this name.');
     const { kind, ownedBy } = input;
     if (kind === undefined || ownedBy === undefined) {
       throw missingFields({ kind, owned_by: ownedBy });
     }
-    return tx.save(Model, { displayName: input.name, ...given(input), kind, ownedBy });
+    return tx.save(Model, { displayName: input.name, ...definedFields(input), kind, ownedBy });
   }
 
-  /** Replaces the chain of a model. Remaining lanes keep their id and any field that is left out. */
+  /** Replaces the lanes of a model. Remaining lanes keep their id and any omitted field. */
   async setLanes(tx: Tx, modelName: string, inputs: readonly LaneInput[]): Promise<Lane[]> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
-    const known = new Map(
+    const model = await getModelByName(tx, modelName);
+    const existing = new Map(
       (await tx.findBy(Lane, { modelId: model.id })).map((lane) => [routeOf(lane), lane]),
     );
-    const kept = new Set<string>();
+    const listedRoutes = new Set<string>();
     for (const [index, input] of inputs.entries()) {
-      const { provider: providerName, priority = index, region: named, ...rest } = input;
-      const region = regionNamed(named);
+      const { provider: providerName, priority = index, region: regionName, ...rest } = input;
+      const region = normaliseRegion(regionName);
       const providerId = await this.providerFor(tx, providerName, region);
-      const fields = { ...given(rest), priority, providerId, modelId: model.id, removedAt: null };
+      const fields = { ...definedFields(rest), priority, providerId, modelId: model.id, removedAt: null };
       const route = routeOf({ ...input, region, providerId });
-      if (kept.has(route))
+      if (listedRoutes.has(route))
         throw fault('validation_error', { param: 'lanes', message: 'A lane is listed twice.' });
-      kept.add(route);
-      const lane = known.get(route);
+      listedRoutes.add(route);
+      const lane = existing.get(route);
       if (lane === undefined)
         await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region });
       else await tx.update(Lane, { id: lane.id }, fields);
     }
-    for (const [route, lane] of known) {
-      if (!kept.has(route) && lane.removedAt === null)
+    for (const [route, lane] of existing) {
+      if (!listedRoutes.has(route) && lane.removedAt === null)
         await tx.update(Lane, { id: lane.id }, { removedAt: new Date() });
     }
     return tx.find(Lane, {
@@ -149,17 +153,20 @@ export class CatalogueEditor {
     });
   }
 
-  /** `shown` is the version of the names that its author saw. The same name again changes nothing. */
-  async addAlias(tx: Tx, name: string, modelName: string, shown?: string): Promise<void> {
+  /**
+   * `expectedVersion` is the version of the aliases that the author saw. Adding an existing alias again changes
+   * nothing.
+   */
+  async addAlias(tx: Tx, name: string, modelName: string, expectedVersion?: string): Promise<void> {
     await lockCatalogue(tx);
     checkName(name, 'alias');
-    const model = await modelNamed(tx, modelName);
-    const known = await tx.findOneBy(ModelAlias, { name });
-    if (known?.modelId === model.id) return;
+    const model = await getModelByName(tx, modelName);
+    const existing = await tx.findOneBy(ModelAlias, { name });
+    if (existing?.modelId === model.id) return;
     const aliases = await tx.findBy(ModelAlias, { modelId: model.id });
-    refuseStale(shown, aliasesVersion(aliases.map((alias) => alias.name)));
-    if (known !== null) throw nameTaken('alias', 'The alias points at another model.');
-    if (await tx.existsBy(Model, { name })) throw nameTaken('alias', 'A model has this name.');
+    rejectStale(expectedVersion, aliasesVersion(aliases.map((alias) => alias.name)));
+    if (existing !== null) throw nameTakenError('alias', 'The alias points at another model.');
+    if (await tx.existsBy(Model, { name })) throw nameTakenError('alias', 'A model has this name.');
     await tx.insert(ModelAlias, { name, modelId: model.id });
   }
 
@@ -169,24 +176,28 @@ export class CatalogueEditor {
     if (affected === 0) throw fault('not_found', { param: 'alias' });
   }
 
-  /** `shown` is the version of the state that its author saw. */
-  async setState(tx: Tx, modelName: string, state: ModelState, shown?: string): Promise<void> {
+  async setState(tx: Tx, modelName: string, state: ModelState, expectedVersion?: string): Promise<void> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
-    refuseStale(shown, stateVersion(model.state));
+    const model = await getModelByName(tx, modelName);
+    rejectStale(expectedVersion, stateVersion(model.state));
     modelTransitions.assert(model.state, state);
     await tx.update(Model, { id: model.id }, { state });
   }
 
   /**
-   * Null removes it. A circle, or a chain of more than five hops, is refused. `shown` is the version of the redirect
-   * that its author saw.
+   * Null removes the redirect; loops and chains of more than five hops are rejected. `expectedVersion` is the version
+   * of the redirect that the author saw.
    */
-  async setRedirect(tx: Tx, modelName: string, targetName: string | null, shown?: string): Promise<void> {
+  async setRedirect(
+    tx: Tx,
+    modelName: string,
+    targetName: string | null,
+    expectedVersion?: string,
+  ): Promise<void> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
-    refuseStale(shown, redirectVersion(model.redirectTo));
-    const target = targetName === null ? null : await modelCalled(tx, targetName);
+    const model = await getModelByName(tx, modelName);
+    rejectStale(expectedVersion, redirectVersion(model.redirectTo));
+    const target = targetName === null ? null : await getModelByNameOrAlias(tx, targetName);
     if (target !== null) {
       checkTarget(model, target);
       const models = await tx.find(Model, { select: { id: true, redirectTo: true } });
@@ -196,11 +207,11 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { redirectTo: target?.id ?? null });
   }
 
-  /** Null removes it. Only one step is taken, so circles do no harm. */
+  /** Null removes the overflow target. Overflow follows a single hop, so loops are harmless. */
   async setOverflow(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
-    const target = targetName === null ? null : await modelCalled(tx, targetName);
+    const model = await getModelByName(tx, modelName);
+    const target = targetName === null ? null : await getModelByNameOrAlias(tx, targetName);
     if (target?.id === model.id) {
       throw fault('validation_error', {
         param: 'overflow_to',
@@ -210,12 +221,12 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { overflowTo: target?.id ?? null });
   }
 
-  /** An organisation's requests may be served in these regions; null means anywhere. */
+  /** Regions that are allowed to serve the organisation's requests; null allows any. */
   async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
     await refuseUnknownRegions(tx, 'regions', regions ?? []);
     await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [
       organisationId,
-      regions === null ? null : regionsNamed(regions),
+      regions === null ? null : normaliseRegions(regions),
     ]);
   }
 
@@ -225,7 +236,7 @@ export class CatalogueEditor {
     organisationId: number,
     access: OrganisationAccessInput,
   ): Promise<void> {
-    const model = await modelNamed(tx, modelName);
+    const model = await getModelByName(tx, modelName);
     await tx.query(
       `INSERT INTO model_organisation_access AS known (model_id, organisation_id, granted, enabled, denied)
        VALUES ($1, $2, coalesce($3, false), coalesce($4, true), coalesce($5, false))
@@ -248,7 +259,7 @@ export class CatalogueEditor {
     modelName: string,
     allowed: boolean,
   ): Promise<void> {
-    const model = await modelNamed(tx, modelName);
+    const model = await getModelByName(tx, modelName);
     await tx.query(
       `INSERT INTO department_model_access (department_id, model_id, allowed) VALUES ($1, $2, $3)
        ON CONFLICT (department_id, model_id) DO UPDATE SET allowed = $3`,
@@ -256,7 +267,6 @@ export class CatalogueEditor {
     );
   }
 
-  /** A model keeps its kind while it is redirected, or others are redirected to it. */
   private async checkLinks(tx: Tx, model: Model): Promise<void> {
     const target = model.redirectTo === null ? null : await tx.findOneBy(Model, { id: model.redirectTo });
     if (target !== null) checkTarget(model, target);
@@ -268,14 +278,14 @@ export class CatalogueEditor {
     id: number | undefined,
     name: string | undefined,
   ): Promise<Provider | null> {
-    const known =
+    const existing =
       id === undefined
         ? name === undefined
           ? null
           : await tx.findOneBy(Provider, { name, removedAt: IsNull() })
         : await tx.findOneBy(Provider, { id, removedAt: IsNull() });
-    if (known === null && id !== undefined) throw fault('not_found', { param: 'provider_id' });
-    return known;
+    if (existing === null && id !== undefined) throw fault('not_found', { param: 'provider_id' });
+    return existing;
   }
 
   private async providerFor(tx: Tx, name: string, region: string): Promise<number> {
@@ -291,18 +301,18 @@ export class CatalogueEditor {
     return provider.id;
   }
 
-  /** A secret belongs to the address it was entered for, and is wiped when that changes. */
+  /** A secret belongs to the address it was entered for and is wiped when that address changes. */
   private async wipeSecrets(tx: Tx, providerId: number): Promise<void> {
-    await tx.update(ProviderCredential, { providerId, disabledAt: IsNull() }, wiped());
+    await tx.update(ProviderCredential, { providerId, disabledAt: IsNull() }, wipedFields());
   }
 
-  private async change<Row extends Model | Provider>(
+  private async change<Target extends Model | Provider>(
     tx: Tx,
-    entity: new () => Row,
+    entity: new () => Target,
     id: number,
     fields: object,
-  ): Promise<Row> {
-    const changes = given(fields);
+  ): Promise<Target> {
+    const changes = definedFields(fields);
     if (Object.keys(changes).length > 0) await tx.update(entity, id, changes);
     return tx.createQueryBuilder(entity, 'row').where('row.id = :id', { id }).getOneOrFail();
   }
@@ -312,6 +322,6 @@ function routeOf(lane: Pick<Lane, 'providerId' | 'upstreamModel' | 'region'>): s
   return JSON.stringify([lane.providerId, lane.upstreamModel, lane.region]);
 }
 
-function nameTaken(param: 'model' | 'alias', message: string): Error {
+function nameTakenError(param: 'model' | 'alias', message: string): Error {
   return fault('alias_redirect_conflict', { param, message });
 }

@@ -8,7 +8,7 @@ export interface ListedAlias {
   readonly managed: boolean;
 }
 
-/** It lists all aliases; the bound of a catalogue fits one answer. */
+/** Returns all aliases; the catalogue's size limit keeps the result bounded. */
 export const listAliases = (database: Pick<Database, 'query'>): Promise<ListedAlias[]> =>
   database.query<ListedAlias>(
     `SELECT a.name AS alias, m.name AS model, m.state, m.managed

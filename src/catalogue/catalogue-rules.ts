@@ -5,10 +5,9 @@ import type { Model, Provider } from './entities';
 import { MAX_REDIRECTS } from './snapshot';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
-/** Stands for the model that the router picks, so no model and no alias may take it. */
+/** Stands for the model that the router picks, so no model or alias can use this name. */
 const RESERVED = 'auto';
 
-/** Checks the name of a model or an alias, which callers send as `model`; `param` is its field in the request. */
 export function checkName(name: string, param: 'model' | 'alias'): void {
   if (name === RESERVED) {
     throw fault('alias_redirect_conflict', {
@@ -30,16 +29,18 @@ export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' |
     throw fault('invalid_provider', { param: 'name', message: 'A provider needs a name.' });
   if (baseUrl === undefined) return;
   const address = URL.parse(baseUrl);
-  const plain =
+  const isPlainUrl =
     address !== null && /^https?:$/.test(address.protocol) && address.username + address.password === '';
-  if (plain && address.search + address.hash === '') return;
+  if (isPlainUrl && address.search + address.hash === '') return;
   throw fault('invalid_provider', {
     param: 'base_url',
     message: 'The base address has to be an http or https URL without credentials, query and fragment.',
   });
 }
 
-/** The operator's rules have to permit connecting to a provider's address. Every connection checks again. */
+/**
+ * Checks that the operator's rules permit connecting to the provider's addresses. Every connection is checked again.
+ */
 export function checkAddresses(
   guard: Pick<AddressGuard, 'checkBaseUrl'>,
   { baseUrl, settings }: Partial<Pick<Provider, 'baseUrl' | 'settings'>>,
@@ -49,13 +50,13 @@ export function checkAddresses(
     ['base_url', baseUrl] as const,
     ['settings.oauth.token_url', tokenUrl] as const,
   ]) {
-    const checked = url === undefined ? undefined : guard.checkBaseUrl(url);
-    if (checked?.ok === false)
-      throw fault('invalid_provider', { param, message: `The address ${checked.error}.` });
+    const result = url === undefined ? undefined : guard.checkBaseUrl(url);
+    if (result?.ok === false)
+      throw fault('invalid_provider', { param, message: `The address ${result.error}.` });
   }
 }
 
-/** Every call of a redirected name would be refused where its target is of another kind, or a fixture. */
+/** Rejects a target of another kind or a fixture: every call of the redirected name would fail. */
 export function checkTarget(
   model: Pick<Model, 'name' | 'kind'>,
   target: Pick<Model, 'name' | 'kind' | 'fixture'>,
@@ -76,7 +77,7 @@ export function checkTarget(
   });
 }
 
-/** Refuses circles and chains of more than five hops, on the redirects as they would be. */
+/** Rejects loops and chains of more than five hops in the redirects as they would be after the change. */
 export function checkRedirects(redirects: ReadonlyMap<number, number | null>): void {
   for (const start of redirects.keys()) {
     let hops = 0;

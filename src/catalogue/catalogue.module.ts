@@ -4,8 +4,8 @@ import { CatalogueEditor } from './catalogue-editor.service';
 import { CatalogueService } from './catalogue.service';
 import { CredentialEditor } from './credential-editor.service';
 import { ModelAccess } from './model-access.service';
-import { ModelSheets } from './model-sheet.service';
-import { ProviderSheets } from './provider-sheet.service';
+import { ModelDetailService } from './model-detail.service';
+import { ProviderDetailService } from './provider-detail.service';
 import { TokenEvents } from './credential-events.service';
 import { CredentialStore } from './credential-store.service';
 import { PriceService } from './price.service';
@@ -20,8 +20,8 @@ import { PriceService } from './price.service';
     CredentialEditor,
     TokenEvents,
     ModelAccess,
-    ModelSheets,
-    ProviderSheets,
+    ModelDetailService,
+    ProviderDetailService,
   ],
   exports: [
     CatalogueService,
@@ -31,8 +31,8 @@ import { PriceService } from './price.service';
     CredentialEditor,
     TokenEvents,
     ModelAccess,
-    ModelSheets,
-    ProviderSheets,
+    ModelDetailService,
+    ProviderDetailService,
   ],
 })
 export class CatalogueModule {}

@@ -6,9 +6,8 @@ import { loadSnapshot } from './snapshot-loader';
 import type { Resolution } from './views';
 
 /**
- * This node's copy of the catalogue. An announcement replaces it within milliseconds; a poll of the revision twice a
- * second covers lost announcements. While the database is away the last good copy stays, and price schedules still
- * switch: they depend on the copy and the database's clock alone.
+ * Copy of the catalogue on this node, replaced within milliseconds of an announcement, or by a poll twice a second.
+ * While the database is away, the last copy stays in use and price schedules still switch.
  */
 @Injectable()
 export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown {
@@ -23,7 +22,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     notifications: Notifications,
     writes: OwnWrites,
   ) {
-    writes.add(() => this.watch.caughtUp());
+    writes.add(() => this.watch.catchUp());
     this.watch = new RevisionWatch(database, notifications, {
       subject: 'The catalogue',
       channel: 'catalogue',
@@ -38,7 +37,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return this.watch.start();
   }
 
-  /** Reading stops before the database closes its connections. */
+  /** Stops reading before the database closes its connections. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.watch.stop();
     await this.reloading?.catch(() => undefined);
@@ -53,29 +52,29 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return this.snapshot.resolve(name, at);
   }
 
-  /** This copy was known to be the newest so many milliseconds ago. */
+  /** Milliseconds since this copy was last confirmed to be the newest. */
   get stalenessMs(): number {
     return monotonicMs() - this.watch.confirmedAt;
   }
 
-  /** Registers stores that must be current before a new copy is used. */
+  /** Registers a store that must be up to date before a new snapshot is used. */
   follow(follower: (snapshot: CatalogueSnapshot) => Promise<void>): void {
     this.followers.push(follower);
   }
 
   /**
-   * Reloads the catalogue. One read runs at a time. A call during a read gets the next one, because the running read
-   * may predate its change.
+   * Reloads the catalogue, one read at a time. A call during a read triggers another one, because the running read
+   * might predate the change.
    */
   reload(): Promise<void> {
     if (this.reloading !== undefined) this.reloadAgain = true;
-    this.reloading ??= this.readUntilSettled().finally(() => {
+    this.reloading ??= this.loadUntilCurrent().finally(() => {
       this.reloading = undefined;
     });
     return this.reloading;
   }
 
-  private async readUntilSettled(): Promise<void> {
+  private async loadUntilCurrent(): Promise<void> {
     do {
       this.reloadAgain = false;
       const newest = await loadSnapshot(this.database);

@@ -1,7 +1,7 @@
 import { type FactsOverride, type Wire, WIRES } from '../vendors';
 import type { ProviderView } from './views';
 
-/** The dialect that the operator chose for conversations: of the lane, else of its model, else of its provider. */
+/** Dialect that the operator configured for conversations: the lane's, else the model's, else the provider's. */
 export const chosenWire = (
   lane: { readonly wire: Wire | null },
   model: { readonly facts: FactsOverride },

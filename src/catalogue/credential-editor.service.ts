@@ -10,7 +10,7 @@ import {
   identityHint,
   identityOf,
   originsOf,
-  placeOf,
+  secretPlaceOf,
   secretText,
 } from './credential';
 import {
@@ -19,19 +19,18 @@ import {
   type CredentialHealth,
   ProviderCredential,
   type StoredKind,
-  wiped,
+  wipedFields,
 } from './credential.entity';
 import { Provider } from './entities';
 
 export interface CredentialInput {
   readonly providerId: number;
-  /** An existing label gets the new secret. */
+  /** If the label exists, its secret is replaced. */
   readonly label: string;
   readonly kind: StoredKind;
   readonly secret: CredentialSecret;
 }
 
-/** The displayed facts of a credential. */
 export interface CredentialSummary {
   readonly id: string;
   readonly providerId: number;
@@ -39,12 +38,12 @@ export interface CredentialSummary {
   readonly kind: StoredKind;
   readonly last4: string;
   readonly health: CredentialHealth;
-  /** It is false once the provider's address is another: the secret has to be entered again. */
+  /** False after the provider's address has changed: the secret has to be entered again. */
   readonly fits: boolean;
   readonly createdAt: Date;
 }
 
-const LONGEST_LABEL = 120;
+const MAX_LABEL_LENGTH = 120;
 const KINDS: readonly StoredKind[] = [...CREDENTIAL_KINDS, CLIENT_CERTIFICATE];
 
 /** Secrets are write-only here. */
@@ -54,10 +53,10 @@ export class CredentialEditor {
 
   async put(tx: Tx, { providerId, label, kind, secret }: CredentialInput): Promise<CredentialSummary> {
     await lockCatalogue(tx);
-    if (label.trim() === '' || label.length > LONGEST_LABEL) {
+    if (label.trim() === '' || label.length > MAX_LABEL_LENGTH) {
       throw fault('validation_error', {
         param: 'label',
-        message: `A label has 1 to ${LONGEST_LABEL} characters.`,
+        message: `A label has 1 to ${MAX_LABEL_LENGTH} characters.`,
       });
     }
     if (!KINDS.includes(kind)) {
@@ -66,24 +65,24 @@ export class CredentialEditor {
     const provider = await providerOf(tx, providerId);
     const text = secretText(kind, secret);
     if (!text.ok) throw text.error;
-    const known = await tx.findOneBy(ProviderCredential, { providerId, label, disabledAt: IsNull() });
-    const id = known?.id ?? uuidv7();
+    const existing = await tx.findOneBy(ProviderCredential, { providerId, label, disabledAt: IsNull() });
+    const id = existing?.id ?? uuidv7();
     const host = originsOf(provider);
-    const sealed = this.box.seal(text.value, placeOf({ id, host }));
-    const last4 =
+    const sealed = this.box.seal(text.value, secretPlaceOf({ id, host }));
+    const hint =
       kind === CLIENT_CERTIFICATE
         ? identityHint(identityOf(text.value).certificate)
         : hintOf(credentialOf(kind, id, text.value));
-    const fields = { kind, host, ...sealed, last4, health: 'unknown' as const };
-    if (known === null) await tx.insert(ProviderCredential, { id, providerId, label, ...fields });
+    const fields = { kind, host, ...sealed, last4: hint, health: 'unknown' as const };
+    if (existing === null) await tx.insert(ProviderCredential, { id, providerId, label, ...fields });
     else await tx.update(ProviderCredential, { id }, { ...fields, refreshingUntil: null });
     return summaryOf(await tx.findOneByOrFail(ProviderCredential, { id }), provider);
   }
 
-  /** Wipes the secret; using the credential again means entering it again. */
+  /** Wipes the secret; using the credential again requires entering it again. */
   async disable(tx: Tx, id: string): Promise<void> {
     await lockCatalogue(tx);
-    const { affected } = await tx.update(ProviderCredential, { id, disabledAt: IsNull() }, wiped());
+    const { affected } = await tx.update(ProviderCredential, { id, disabledAt: IsNull() }, wipedFields());
     if (affected === 0) throw fault('not_found', { param: 'credential_id' });
   }
 

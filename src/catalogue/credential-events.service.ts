@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DAY_MS } from '../kernel';
 import { Database, RepeatingJob } from '../platform';
 
-/** The kinds of events of a pool's token. */
 type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
 
 export interface TokenEvent {
   readonly credentialId: string;
   readonly provider: string;
-  /** The credential's label. */
   readonly keyName: string;
   readonly kind: TokenEventKind;
-  /** The source: a call, or the renewal. */
   readonly source: 'call' | 'refresh';
   readonly errorKind?: string;
   readonly detail?: string;
@@ -22,11 +19,11 @@ export interface StoredTokenEvent extends Required<TokenEvent> {
   readonly at: Date;
 }
 
-/** Filters that are absent or empty match everything. */
+/** Absent or empty filters match everything. */
 export interface TokenEventQuery {
   readonly provider?: string;
   readonly keyName?: string;
-  /** Several kinds have commas between them. */
+  /** Comma-separated kinds. */
   readonly kinds?: string;
   readonly source?: string;
   readonly errorKind?: string;
@@ -36,14 +33,13 @@ export interface TokenEventQuery {
   readonly offset?: number;
 }
 
-const KEPT_MS = 90 * DAY_MS;
-const LONGEST_DETAIL = 500;
-/** One row more than a page shows whether there are more. */
-const MOST_ROWS = 1_001;
-const FARTHEST_OFFSET = 100_000;
-const LONGEST_WINDOW_HOURS = 24 * 90;
+const RETENTION_MS = 90 * DAY_MS;
+const MAX_DETAIL_LENGTH = 500;
+/** A page plus one row, to tell whether there are more. */
+const MAX_ROWS = 1_001;
+const MAX_OFFSET = 100_000;
+const MAX_WINDOW_HOURS = 24 * 90;
 
-/** The log of token events, for operators. */
 @Injectable()
 export class TokenEvents {
   constructor(private readonly database: Database) {}
@@ -60,11 +56,11 @@ export class TokenEvents {
     await this.database.query(
       `INSERT INTO provider_token_event (credential_id, provider, key_name, kind, source, error_kind, detail)
        VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      [credentialId, provider, keyName, kind, source, errorKind, detail.slice(0, LONGEST_DETAIL)],
+      [credentialId, provider, keyName, kind, source, errorKind, detail.slice(0, MAX_DETAIL_LENGTH)],
     );
   }
 
-  /** Newest first; the answer is bounded, however wide the filter. */
+  /** Newest first; limited to MAX_ROWS, however wide the filter. */
   async find(query: TokenEventQuery): Promise<StoredTokenEvent[]> {
     const kinds = (query.kinds ?? '')
       .split(',')
@@ -80,26 +76,25 @@ export class TokenEvents {
          AND ($6 = '' OR source = $6) AND ($7 = '' OR error_kind = $7)
        ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9`,
       [
-        within(query.windowHours, 24, LONGEST_WINDOW_HOURS),
-        within(query.sinceMs, 0, Date.now()),
+        clamp(query.windowHours, 24, MAX_WINDOW_HOURS),
+        clamp(query.sinceMs, 0, Date.now()),
         query.provider ?? '',
         query.keyName ?? '',
         kinds,
         query.source ?? '',
         query.errorKind ?? '',
-        within(query.limit, 100, MOST_ROWS),
-        within(query.offset, 0, FARTHEST_OFFSET),
+        clamp(query.limit, 100, MAX_ROWS),
+        clamp(query.offset, 0, MAX_OFFSET),
       ],
     );
   }
 
   @RepeatingJob({ name: 'token-events', cron: '25 3 * * *' })
-  async forgetOld(): Promise<void> {
-    await this.forgetBefore(new Date(Date.now() - KEPT_MS));
+  async deleteExpired(): Promise<void> {
+    await this.deleteBefore(new Date(Date.now() - RETENTION_MS));
   }
 
-  /** Deletes older events; returns their number. */
-  async forgetBefore(instant: Date): Promise<number> {
+  async deleteBefore(instant: Date): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       `WITH gone AS (DELETE FROM provider_token_event WHERE at < $1 RETURNING 1) SELECT count(*) FROM gone`,
       [instant],
@@ -108,5 +103,5 @@ export class TokenEvents {
   }
 }
 
-const within = (value: number | undefined, usual: number, most: number): number =>
-  Number.isNaN(value) ? usual : Math.min(Math.max(0, Math.trunc(value ?? usual)), most);
+const clamp = (value: number | undefined, defaultValue: number, max: number): number =>
+  Number.isNaN(value) ? defaultValue : Math.min(Math.max(0, Math.trunc(value ?? defaultValue)), max);

@@ -8,7 +8,7 @@ import {
   credentialOf,
   identityOf,
   originsOf,
-  placeOf,
+  secretPlaceOf,
   secretText,
   type TokenCredential,
 } from './credential';
@@ -18,7 +18,7 @@ import { foreignMasterKey } from './foreign-master-key';
 import type { CatalogueSnapshot } from './snapshot';
 import type { ProviderView } from './views';
 
-/** `unreadable`: there is a secret, but it was entered for another address, or under another master key. */
+/** `unreadable`: the stored secret was entered for another address or under another master key. */
 export type CredentialState = 'ready' | 'missing' | 'unreadable';
 
 export interface PooledToken {
@@ -27,34 +27,32 @@ export interface PooledToken {
   readonly token: TokenCredential;
 }
 
-interface Held {
-  /** Every origin that gets to see it. */
+interface ProviderSecrets {
+  /** Every origin that receives the secrets. */
   readonly home: string;
   readonly first: Credential | null;
   readonly pool: readonly PooledToken[];
   readonly state: CredentialState;
-  /** A certificate of ours for it. */
   readonly identity: ClientIdentity | 'unreadable' | null;
 }
 
-const none: Held = { home: '', first: null, pool: [], state: 'missing', identity: null };
+const noSecrets: ProviderSecrets = { home: '', first: null, pool: [], state: 'missing', identity: null };
 
 /**
- * Holds all supplier secrets, decrypted once a revision of the catalogue and kept in memory only. Requests read it
+ * All supplier secrets, decrypted once per catalogue revision and kept in memory only, so that requests read them
  * synchronously.
  */
 @Injectable()
 export class CredentialStore {
   private readonly logger = new Logger(CredentialStore.name);
-  private held: ReadonlyMap<number, Held> = new Map();
-  /** It is computed once a provider and revision, since every call needs it. */
+  private secretsByProvider: ReadonlyMap<number, ProviderSecrets> = new Map();
+  /** Computed once per provider and revision, because every call needs it. */
   private readonly homes = new WeakMap<ProviderView, string>();
-  private readonly ways = new WeakMap<
+  private readonly egressByProvider = new WeakMap<
     ProviderView,
     { readonly identity: ClientIdentity | null; readonly terms: EgressTerms | undefined }
   >();
   private loaded = false;
-  /** A secret is reported once, not at every reload. */
   private readonly reported = new Set<string>();
 
   constructor(
@@ -65,8 +63,7 @@ export class CredentialStore {
     catalogue.follow((snapshot) => this.load(snapshot));
   }
 
-  /** Outside the service: the secrets as they are now. */
-  static async loaded(
+  static async create(
     database: Database,
     box: SecretBox,
     snapshot: CatalogueSnapshot,
@@ -76,52 +73,51 @@ export class CredentialStore {
     return store;
   }
 
-  /** The newest readable secret of a provider; null when there is none. */
+  /** Newest readable secret of a provider; null if there is none. */
   resolve(providerId: number): Credential | null {
-    return this.of(providerId).first;
+    return this.secretsOf(providerId).first;
   }
 
   stateOf(providerId: number): CredentialState {
-    return this.of(providerId).state;
+    return this.secretsOf(providerId).state;
   }
 
   /**
-   * The provider's credentials, unless its address differs from the one they were entered for. Just after a change,
-   * this node's copies of provider and credential may be of different revisions.
+   * Returns the provider's credentials unless they were entered for another address. Just after a change, this node's
+   * copies of provider and credential can be of different revisions.
    */
-  at(provider: ProviderView): Pick<Held, 'first' | 'pool' | 'state'> {
-    const held = this.of(provider.id);
-    if (held === none || held.home === this.homeOf(provider)) return held;
+  credentialsFor(provider: ProviderView): Pick<ProviderSecrets, 'first' | 'pool' | 'state'> {
+    const secrets = this.secretsOf(provider.id);
+    if (secrets === noSecrets || secrets.home === this.homeOf(provider)) return secrets;
     return { first: null, pool: [], state: 'unreadable' };
   }
 
   /**
-   * The way to a provider, the same object for as long as it is the same way; undefined where nothing is peculiar to
-   * it. A certificate that cannot be read stops its calls: without it they would be somebody else's.
+   * Returns the same object while the egress is unchanged; undefined if the provider has no special egress. An
+   * unreadable certificate throws, because calls without it would have another identity.
    */
   egressOf(provider: ProviderView): EgressTerms | undefined {
-    const held = this.of(provider.id);
-    const isOthers = held.identity !== null && held.home !== this.homeOf(provider);
-    const identity = isOthers ? 'unreadable' : held.identity;
+    const secrets = this.secretsOf(provider.id);
+    const isForOtherAddress = secrets.identity !== null && secrets.home !== this.homeOf(provider);
+    const identity = isForOtherAddress ? 'unreadable' : secrets.identity;
     if (identity === 'unreadable')
       throw fault('configuration_error', {
         details: { provider: provider.name, [CLIENT_CERTIFICATE]: identity },
       });
-    const known = this.ways.get(provider);
-    if (known !== undefined && known.identity === identity) return known.terms;
+    const cached = this.egressByProvider.get(provider);
+    if (cached !== undefined && cached.identity === identity) return cached.terms;
     const terms = egressTerms(provider.settings, identity);
-    this.ways.set(provider, { identity, terms });
+    this.egressByProvider.set(provider, { identity, terms });
     return terms;
   }
 
-  /** Every token of a pool. */
   tokensOf(providerId: number): readonly PooledToken[] {
-    return this.of(providerId).pool;
+    return this.secretsOf(providerId).pool;
   }
 
   /**
-   * Takes the right to renew a token until then; false while another node has it. Also returns the token as it is
-   * now, since another node may have renewed it a moment ago.
+   * Takes the right to renew a token for a number of seconds; null if another node has it. Returns the current token,
+   * since another node might have renewed it a moment ago.
    */
   async tryRenew({ token, provider }: PooledToken, seconds: number): Promise<TokenCredential | null> {
     const rows = await this.database.source
@@ -132,11 +128,10 @@ export class CredentialStore {
       .andWhere('(refreshing_until IS NULL OR refreshing_until < now())')
       .setParameters({ seconds })
       .execute();
-    return rows.affected === 0 ? null : this.tokenNow(token.id, provider);
+    return rows.affected === 0 ? null : this.readToken(token.id, provider);
   }
 
-  /** The token as the database has it at this moment. */
-  async tokenNow(id: string, provider: ProviderView): Promise<TokenCredential | null> {
+  async readToken(id: string, provider: ProviderView): Promise<TokenCredential | null> {
     const row = await this.database.source.manager.findOneBy(ProviderCredential, {
       id,
       disabledAt: IsNull(),
@@ -146,12 +141,12 @@ export class CredentialStore {
   }
 
   /** Writes a renewed token; the announcement brings it to every node. */
-  async renewed(token: TokenCredential, provider: ProviderView): Promise<void> {
+  async saveRenewed(token: TokenCredential, provider: ProviderView): Promise<void> {
     const { id, kind, ...fields } = token;
     const text = secretText(kind, fields);
     if (!text.ok) throw text.error;
     const host = originsOf(provider);
-    const sealed = this.box.seal(text.value, placeOf({ id, host }));
+    const sealed = this.box.seal(text.value, secretPlaceOf({ id, host }));
     await this.database.source.manager.update(
       ProviderCredential,
       { id, host, disabledAt: IsNull() },
@@ -159,31 +154,30 @@ export class CredentialStore {
     );
   }
 
-  /** Releases the right without a new token. */
-  async notRenewed(id: string): Promise<void> {
+  async releaseRenewal(id: string): Promise<void> {
     await this.database.source.manager.update(ProviderCredential, { id }, { refreshingUntil: null });
   }
 
-  async noteHealth(id: string, health: CredentialHealth): Promise<void> {
+  async setHealth(id: string, health: CredentialHealth): Promise<void> {
     await this.database.source.manager.update(ProviderCredential, { id }, { health });
   }
 
-  /** Takes a mark away, whichever node made it; without one nothing is written. */
-  async noteAccepted(id: string): Promise<void> {
+  /** Clears a `rejected` mark that any node made; without one, nothing is written. */
+  async clearRejected(id: string): Promise<void> {
     const marked = { id, health: 'rejected' as const };
     await this.database.source.manager.update(ProviderCredential, marked, { health: 'ok' });
   }
 
   private homeOf(provider: ProviderView): string {
-    const known = this.homes.get(provider);
-    if (known !== undefined) return known;
+    const cached = this.homes.get(provider);
+    if (cached !== undefined) return cached;
     const home = originsOf(provider);
     this.homes.set(provider, home);
     return home;
   }
 
-  private of(providerId: number): Held {
-    return this.held.get(providerId) ?? none;
+  private secretsOf(providerId: number): ProviderSecrets {
+    return this.secretsByProvider.get(providerId) ?? noSecrets;
   }
 
   private async load(snapshot: CatalogueSnapshot): Promise<void> {
@@ -193,28 +187,29 @@ export class CredentialStore {
     });
     if (!this.loaded) this.refuseUnknownMasterKeys(rows);
     const byProvider = Map.groupBy(rows, (row) => row.providerId);
-    const held = new Map<number, Held>();
+    const secretsByProvider = new Map<number, ProviderSecrets>();
     for (const provider of snapshot.providers) {
-      const own = byProvider.get(provider.id);
-      if (own !== undefined) held.set(provider.id, this.hold(own, provider));
+      const providerRows = byProvider.get(provider.id);
+      if (providerRows !== undefined)
+        secretsByProvider.set(provider.id, this.buildSecrets(providerRows, provider));
     }
-    this.held = held;
+    this.secretsByProvider = secretsByProvider;
     this.loaded = true;
   }
 
-  /** A service that cannot read its secrets logs this before it serves requests. */
+  /** Prevents the service from serving requests without readable secrets. */
   private refuseUnknownMasterKeys(rows: readonly ProviderCredential[]): void {
-    const fault = foreignMasterKey(rows, this.box);
-    if (fault !== null)
-      throw new Error(`${fault} Put that key behind the new one, with a comma between them.`);
+    const problem = foreignMasterKey(rows, this.box);
+    if (problem !== null)
+      throw new Error(`${problem} Put that key behind the new one, with a comma between them.`);
   }
 
-  private hold(rows: readonly ProviderCredential[], provider: ProviderView): Held {
+  private buildSecrets(rows: readonly ProviderCredential[], provider: ProviderView): ProviderSecrets {
     const pool: PooledToken[] = [];
     let first: Credential | null = null;
     const certificates = rows.filter(({ kind }) => kind === CLIENT_CERTIFICATE);
-    const own = rows.filter((row) => !certificates.includes(row));
-    for (const row of own) {
+    const credentialRows = rows.filter((row) => !certificates.includes(row));
+    for (const row of credentialRows) {
       const credential = this.read(row, provider);
       if (credential === undefined) continue;
       if (credential.kind === 'oauth-pool') pool.push({ label: row.label, provider, token: credential });
@@ -222,33 +217,32 @@ export class CredentialStore {
     }
     const home = this.homeOf(provider);
     const isReady = first !== null || pool.length > 0;
-    const state = own.length === 0 ? 'missing' : isReady ? 'ready' : 'unreadable';
+    const state = credentialRows.length === 0 ? 'missing' : isReady ? 'ready' : 'unreadable';
     return { home, first, pool, state, identity: this.identityIn(certificates, provider) };
   }
 
-  /** The newest of them. */
   private identityIn(
     [newest]: readonly ProviderCredential[],
     provider: ProviderView,
   ): ClientIdentity | 'unreadable' | null {
     if (newest === undefined) return null;
-    const text = this.opened(newest, provider);
+    const text = this.unseal(newest, provider);
     return text === undefined ? 'unreadable' : identityOf(text);
   }
 
   private read(row: ProviderCredential, provider: ProviderView): Credential | undefined {
     if (row.kind === CLIENT_CERTIFICATE) return undefined;
-    const text = this.opened(row, provider);
+    const text = this.unseal(row, provider);
     return text === undefined ? undefined : credentialOf(row.kind, row.id, text);
   }
 
-  private opened(row: ProviderCredential, provider: ProviderView): string | undefined {
-    const opened = this.box.open(row, placeOf({ id: row.id, host: originsOf(provider) }));
-    if (opened.ok) return opened.value;
+  private unseal(row: ProviderCredential, provider: ProviderView): string | undefined {
+    const result = this.box.open(row, secretPlaceOf({ id: row.id, host: originsOf(provider) }));
+    if (result.ok) return result.value;
     const subject = `${row.id} ${row.host}`;
     if (!this.reported.has(subject)) {
       this.logger.warn(
-        `The credential "${row.label}" of provider "${provider.name}" cannot be read (${opened.error}); ` +
+        `The credential "${row.label}" of provider "${provider.name}" cannot be read (${result.error}); ` +
           'it has to be entered again.',
       );
     }

@@ -10,19 +10,18 @@ export const CREDENTIAL_KINDS = [
 ] as const satisfies readonly CredentialKind[];
 export type { CredentialKind };
 
-/** A certificate of ours with its key is stored in the same way, beside what a style asks for. */
+/** A client certificate with its key is stored like the secrets that a style needs. */
 export const CLIENT_CERTIFICATE = 'client-certificate';
 export type StoredKind = CredentialKind | typeof CLIENT_CERTIFICATE;
 
-/** `limited`: the supplier asked to wait. `rejected`: it no longer takes the secret. */
+/** `limited`: the supplier asked to wait. `rejected`: the supplier no longer accepts the secret. */
 export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';
 
 export const CREDENTIAL_TABLE = 'provider_credential';
 
-/** A credential that is no longer wanted is emptied so. */
-export const wiped = (): Partial<ProviderCredential> => {
-  const nothing = Buffer.alloc(0);
-  return { disabledAt: new Date(), ciphertext: nothing, nonce: nothing, wrappedKey: nothing };
+export const wipedFields = (): Partial<ProviderCredential> => {
+  const empty = Buffer.alloc(0);
+  return { disabledAt: new Date(), ciphertext: empty, nonce: empty, wrappedKey: empty };
 };
 
 @Entity(CREDENTIAL_TABLE)
@@ -45,7 +44,7 @@ export class ProviderCredential {
   @ForeignKey(() => Provider, { name: 'provider_credential_provider_fkey' })
   providerId: number;
 
-  /** People call it by this name; among the tokens of a pool it is the name of the key. */
+  /** Name that operators see; in a pool, the name of the key. */
   @Column('text')
   label: string;
 
@@ -53,8 +52,7 @@ export class ProviderCredential {
   kind: StoredKind;
 
   /**
-   * The secret may be sent to this address alone. It is part of what is authenticated: elsewhere the secret
-   * does not open.
+   * Only address that the secret is sent to. Part of the authenticated data: the secret cannot be opened for another.
    */
   @Column('text')
   host: string;
@@ -71,21 +69,20 @@ export class ProviderCredential {
   @Column('bytea')
   ciphertext: Buffer;
 
-  /** All that is ever shown again. */
   @Column('text', { default: '' })
   last4: string;
 
   @Column('text', { default: 'unknown' })
   health: CredentialHealth;
 
-  /** One node has the right to renew it until then. */
+  /** Until this time, a single node has the right to renew the token. */
   @Column('timestamptz', { name: 'refreshing_until', nullable: true })
   refreshingUntil: Date | null;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** A disabled credential is gone: its row stays for the events that name it, its secret does not. */
+  /** A disabled credential keeps its row for the events that name it, but not its secret. */
   @Column('timestamptz', { name: 'disabled_at', nullable: true })
   disabledAt: Date | null;
 }

@@ -10,7 +10,7 @@ import {
   type ClientIdentity,
   isKeyOf,
   type SealedColumn,
-  type SecretPlace,
+  type SecretLocation,
 } from '../platform';
 import {
   CLIENT_CERTIFICATE,
@@ -19,21 +19,20 @@ import {
   type StoredKind,
 } from './credential.entity';
 
-/** The token of a pool, with what only its renewal needs. */
+/** Token of a pool with the fields that only its renewal needs. */
 export interface TokenCredential extends OwnToken {
   readonly refreshToken?: string;
   readonly clientSecret?: string;
-  /** Milliseconds since the epoch; absent: as long as the supplier takes it. */
+  /** Milliseconds since the epoch; absent if the supplier sets no expiry. */
   readonly expiresAt?: number;
 }
 export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
 export type { BearerCredential };
 
-/** The input: one text for a key, fields for a credential of several parts. */
 export type CredentialSecret = string | Readonly<Record<string, unknown>>;
 
-const LONGEST = 8_192;
-const LONGEST_CERTIFICATE = 64 * 1024;
+const MAX_SECRET_LENGTH = 8_192;
+const MAX_CERTIFICATE_LENGTH = 64 * 1024;
 /** Secrets travel in headers, so line breaks and control characters are refused. */
 const plain = /^[\x21-\x7e]+$/;
 
@@ -42,32 +41,32 @@ const fieldsOf = {
   'oauth-pool': { needed: ['accessToken'], optional: ['refreshToken', 'clientSecret', 'account'] },
 } as const;
 
-/** The secret in its stored form, or what is wrong with it; the error text never repeats any of it. */
+/** Returns the secret in its stored form, or an error whose text never repeats any of it. */
 export function secretText(kind: StoredKind, secret: CredentialSecret): Result<string, Fault> {
   if (kind === CLIENT_CERTIFICATE) return identityText(secret);
   if (kind === 'bearer' || kind === 'header') {
     return typeof secret === 'string' && isPlain(secret)
       ? ok(secret)
-      : err(badSecret('secret', 'one line without blanks'));
+      : err(invalidSecret('secret', 'one line without blanks'));
   }
   if (typeof secret === 'string')
-    return err(badSecret('secret', `fields: ${fieldsOf[kind].needed.join(', ')}`));
+    return err(invalidSecret('secret', `fields: ${fieldsOf[kind].needed.join(', ')}`));
   const { needed, optional } = fieldsOf[kind];
   const stored: Record<string, unknown> = {};
   for (const name of [...needed, ...optional]) {
     const value = secret[name];
     if (value === undefined || value === null) {
-      if (needed.some((one) => one === name)) return err(badSecret(`secret.${name}`, 'a value'));
+      if (needed.some((one) => one === name)) return err(invalidSecret(`secret.${name}`, 'a value'));
       continue;
     }
     if (typeof value !== 'string' || !isPlain(value))
-      return err(badSecret(`secret.${name}`, 'one line without blanks'));
+      return err(invalidSecret(`secret.${name}`, 'one line without blanks'));
     stored[name] = value;
   }
   const { expiresAt } = secret;
   if (kind === 'oauth-pool' && expiresAt !== undefined && expiresAt !== null) {
     if (!Number.isSafeInteger(expiresAt))
-      return err(badSecret('secret.expiresAt', 'milliseconds since 1970'));
+      return err(invalidSecret('secret.expiresAt', 'milliseconds since 1970'));
     stored.expiresAt = expiresAt;
   }
   return ok(JSON.stringify(stored));
@@ -75,23 +74,22 @@ export function secretText(kind: StoredKind, secret: CredentialSecret): Result<s
 
 function identityText(secret: CredentialSecret): Result<string, Fault> {
   const { certificate, key } = typeof secret === 'string' ? {} : secret;
-  if (typeof certificate !== 'string' || certificate.length > LONGEST_CERTIFICATE)
-    return err(badSecret('secret.certificate', 'certificates in PEM'));
-  if (typeof key !== 'string' || key.length > LONGEST_CERTIFICATE || !isKeyOf(certificate, key))
+  if (typeof certificate !== 'string' || certificate.length > MAX_CERTIFICATE_LENGTH)
+    return err(invalidSecret('secret.certificate', 'certificates in PEM'));
+  if (typeof key !== 'string' || key.length > MAX_CERTIFICATE_LENGTH || !isKeyOf(certificate, key))
     return err(
-      badSecret('secret.key', 'the private key of the certificate, in PEM and without a passphrase'),
+      invalidSecret('secret.key', 'the private key of the certificate, in PEM and without a passphrase'),
     );
   return ok(JSON.stringify({ certificate, key }));
 }
 
 export const identityOf = (text: string): ClientIdentity => parseJsonText(text) as ClientIdentity;
 
-/** The recognisable end of a certificate: of its fingerprint, as tools print it. */
+/** Last four hex digits of the certificate's fingerprint, as tools print it. */
 export function identityHint(certificate: string): string {
   return (certificatesIn(certificate)[0]?.fingerprint256 ?? '').replaceAll(':', '').slice(-4);
 }
 
-/** Parses the output of `secretText`. */
 export function credentialOf(kind: CredentialKind, id: string, text: string): Credential {
   switch (kind) {
     case 'bearer':
@@ -105,47 +103,45 @@ export function credentialOf(kind: CredentialKind, id: string, text: string): Cr
   }
 }
 
-/** A secret that is used once and never stored. */
-export function typedCredential(kind: CredentialKind, secret: CredentialSecret): Credential {
+export function oneTimeCredential(kind: CredentialKind, secret: CredentialSecret): Credential {
   const text = secretText(kind, secret);
   if (!text.ok) throw text.error;
   return credentialOf(kind, 'typed', text.value);
 }
 
-/** The recognisable end of the secret, unless it would reveal a large part of it. */
+/** Last four characters of the secret; empty if they would reveal a large part of it. */
 export function hintOf(credential: Credential): string {
-  const shown = {
+  const visibleText = {
     bearer: (it: BearerCredential) => it.token,
     header: (it: HeaderCredential) => it.value,
     sigv4: (it: SigningCredential) => it.accessKeyId,
     'oauth-pool': (it: TokenCredential) => it.account ?? it.accessToken,
   };
-  const text = shown[credential.kind](credential as never);
+  const text = visibleText[credential.kind](credential as never);
   return text.length >= 12 ? text.slice(-4) : '';
 }
 
-export interface SecretHome {
+export interface SecretAddress {
   readonly baseUrl: string;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Every origin that gets to see secrets of this provider. A change of any of them asks for the secret again. */
-export function originsOf({ baseUrl, settings }: SecretHome): string {
+/** Every origin that receives secrets of this provider; after a change, the secrets have to be entered again. */
+export function originsOf({ baseUrl, settings }: SecretAddress): string {
   return [baseUrl, tokenUrlOf(settings)]
     .filter((url) => url !== undefined)
     .map((url) => URL.parse(url)?.origin ?? url)
     .join(' ');
 }
 
-/** The tokens of a pool are renewed at this address. */
-export function tokenUrlOf(settings: SecretHome['settings']): string | undefined {
+export function tokenUrlOf(settings: SecretAddress['settings']): string | undefined {
   const { oauth } = settings;
   if (typeof oauth !== 'object' || oauth === null) return undefined;
   const url: unknown = Reflect.get(oauth, 'token_url');
   return typeof url === 'string' ? url : undefined;
 }
 
-export const placeOf = (row: { readonly id: string; readonly host: string }): SecretPlace => ({
+export const secretPlaceOf = (row: { readonly id: string; readonly host: string }): SecretLocation => ({
   table: CREDENTIAL_TABLE,
   row: row.id,
   field: 'secret',
@@ -162,7 +158,7 @@ export const sealedCredentials: readonly SealedColumn[] = [
   },
 ];
 
-const isPlain = (text: string): boolean => text.length <= LONGEST && plain.test(text);
+const isPlain = (text: string): boolean => text.length <= MAX_SECRET_LENGTH && plain.test(text);
 
-const badSecret = (param: string, expected: string): Fault =>
+const invalidSecret = (param: string, expected: string): Fault =>
   fault('validation_error', { param, message: `Expected ${expected}.` });

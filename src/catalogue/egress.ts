@@ -4,7 +4,7 @@ import type { Provider } from './entities';
 
 type ProviderSettings = Provider['settings'];
 
-/** What `settings.egress` of a provider may have, and what each takes (docs/egress.md). */
+/** Fields of a provider's `settings.egress` and the values they accept (docs/egress.md). */
 const fields: Readonly<Record<string, { readonly takes: string; fits(value: unknown): boolean }>> = {
   proxy: {
     takes: `"${DIRECT}", or the name of a proxy in EGRESS_PROXIES`,
@@ -16,16 +16,17 @@ const fields: Readonly<Record<string, { readonly takes: string; fits(value: unkn
   },
 };
 
-/** Left over from versions that could use HTTP/2: accepted so that nothing breaks on an upgrade, and ignored. */
+/** Accepted and ignored, so that nothing breaks on an upgrade: left over from versions that could use HTTP/2. */
 const ignoredFields: ReadonlySet<string> = new Set(['http2']);
 
-/** The fields of `settings.egress` that have no effect any more. */
 export const ignoredEgressFields = ({ egress }: ProviderSettings): string[] =>
   typeof egress === 'object' && egress !== null
     ? Object.keys(egress).filter((name) => ignoredFields.has(name))
     : [];
 
-/** Says what is wrong with the way to a provider that its settings describe, where proxies of these names are known. */
+/**
+ * Describes an error in the egress settings of a provider. Names of proxies are checked only if `proxyNames` is known.
+ */
 export function egressProblem(
   { egress }: ProviderSettings,
   proxyNames?: readonly string[],
@@ -42,13 +43,13 @@ export function egressProblem(
   return proxyNames === undefined ? undefined : unknownProxy(egress, proxyNames);
 }
 
-function unknownProxy({ proxy }: EgressTerms, known: readonly string[]): string | undefined {
-  if (proxy === undefined || proxy === DIRECT || known.includes(proxy)) return undefined;
-  const there = known.length === 0 ? 'has none' : `has ${known.join(', ')}`;
-  return `names "${proxy}" as proxy, but EGRESS_PROXIES ${there}`;
+function unknownProxy({ proxy }: EgressTerms, proxyNames: readonly string[]): string | undefined {
+  if (proxy === undefined || proxy === DIRECT || proxyNames.includes(proxy)) return undefined;
+  const available = proxyNames.length === 0 ? 'has none' : `has ${proxyNames.join(', ')}`;
+  return `names "${proxy}" as proxy, but EGRESS_PROXIES ${available}`;
 }
 
-/** Without settings, as for the sandbox of our own, names of proxies are checked only when they are used. */
+/** Without `service`, as for the built-in sandbox, names of proxies are checked only when they are used. */
 export function checkEgress(
   settings: ProviderSettings | undefined,
   service?: Pick<Settings, 'egressProxies'>,
@@ -64,12 +65,12 @@ export function checkEgress(
 export const proxyNamesIn = ({ egressProxies }: Pick<Settings, 'egressProxies'>): readonly string[] =>
   egressProxies.map(({ name }) => name);
 
-/** The way to a provider; undefined where the settings of the service say it all. */
+/** Egress of a provider; undefined if the service's own settings apply. */
 export function egressTerms(
   { egress }: ProviderSettings,
   identity: ClientIdentity | null,
 ): EgressTerms | undefined {
-  const own = typeof egress === 'object' && egress !== null ? (egress as EgressTerms) : undefined;
-  if (own === undefined && identity === null) return undefined;
-  return { ...own, ...(identity === null ? {} : { identity }) };
+  const ownTerms = typeof egress === 'object' && egress !== null ? (egress as EgressTerms) : undefined;
+  if (ownTerms === undefined && identity === null) return undefined;
+  return { ...ownTerms, ...(identity === null ? {} : { identity }) };
 }

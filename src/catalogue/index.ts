@@ -8,7 +8,7 @@ export {
   type ProviderInput,
 } from './catalogue-editor.service';
 export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
-export { originsOf, sealedCredentials, typedCredential } from './credential';
+export { originsOf, sealedCredentials, oneTimeCredential } from './credential';
 export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { egressTerms, ignoredEgressFields, proxyNamesIn } from './egress';
 export { type ProviderCertificate, providerCertificates } from './provider-certificates';
@@ -18,7 +18,7 @@ export { CredentialStore, type CredentialState, type PooledToken } from './crede
 export { CatalogueModule } from './catalogue.module';
 export { chosenWire } from './chosen-wire';
 export { factsOfLane, isAnthropicApi } from './facts-of-lane';
-export { departmentsOf, listAccess, type ListedAccess } from './access-list';
+export { listDepartments, listAccess, type ListedAccess } from './access-list';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';
 export { refuseUnknownRegions } from './known-regions';
@@ -31,8 +31,8 @@ export {
   type ModelKind,
   type ModelState,
 } from './entities';
-export { type DepartmentAccess, ModelAccess } from './model-access.service';
-export { moved, reordered, writeModelOrder } from './model-order';
+export { type DepartmentModelAccess, ModelAccess } from './model-access.service';
+export { moveModel, reorderModels, writeModelOrder } from './model-order';
 export {
   matchesPattern,
   MODEL_PATTERN,
@@ -41,16 +41,16 @@ export {
   type PolicyMode,
 } from './model-policy';
 export {
-  type ModelSheet,
-  ModelSheets,
-  ratesUpon,
-  type SheetLane,
-  type SheetPrice,
-  type SheetSchedule,
-} from './model-sheet.service';
-export { type ProviderChange, type ProviderSheet, ProviderSheets } from './provider-sheet.service';
+  type ModelDetail,
+  ModelDetailService,
+  mergeRates,
+  type ModelDetailLane,
+  type ModelDetailPrice,
+  type ModelDetailSchedule,
+} from './model-detail.service';
+export { type ProviderChange, type ProviderDetail, ProviderDetailService } from './provider-detail.service';
 export { visibilityEffect } from './provider-visibility';
-export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './sheet-version';
+export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './model-versions';
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
 export { PriceService } from './price.service';

@@ -1,4 +1,4 @@
-/** The values of an object of any depth, by the path of their names. */
+/** Flattens an object into pairs of dotted path and JSON value. */
 export function leavesOf(value: Readonly<Record<string, unknown>>, prefix = ''): [string, string][] {
   return Object.entries(value).flatMap(([name, part]): [string, string][] => {
     const isBranch = typeof part === 'object' && part !== null && !Array.isArray(part);

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
-import { readRows, type Row, type Tx } from '../platform';
+import { readRows, type TableRow, type Tx } from '../platform';
 import { IS_OPEN } from './access-list';
 import { CatalogueEditor } from './catalogue-editor.service';
-import { lockCatalogue, modelNamed, noSuchModel } from './catalogue-lock';
+import { lockCatalogue, getModelByName, modelNotFoundError } from './catalogue-lock';
 import { checkPolicy, type ModelPolicy } from './model-policy';
 
-export interface OrganisationAccess {
+export interface OrganisationModelAccess {
   readonly granted: boolean;
   readonly enabled: boolean;
   readonly denied: boolean;
@@ -18,24 +18,23 @@ interface DepartmentModel {
   readonly allowed: boolean;
 }
 
-export interface DepartmentAccess {
+export interface DepartmentModelAccess {
   readonly id: number;
   readonly organisationId: number;
   readonly name: string;
   readonly models: readonly DepartmentModel[];
 }
 
-export interface Changed<T> {
+export interface BeforeAndAfter<T> {
   readonly before: T;
   readonly after: T;
 }
 
-const untouched: OrganisationAccess = { granted: false, enabled: true, denied: false };
+const defaultAccess: OrganisationModelAccess = { granted: false, enabled: true, denied: false };
 const noPolicy: ModelPolicy = { mode: 'all', patterns: [] };
 
 /**
- * This service answers who may use which models. Every read has a scope: what lies outside it does not exist
- * for the reader.
+ * Reads and changes who is allowed to use which models. Objects outside a reader's scope do not exist for the reader.
  */
 @Injectable()
 export class ModelAccess {
@@ -46,8 +45,8 @@ export class ModelAccess {
     tx: Tx,
     organisationId: number,
     modelName: string,
-    change: Partial<OrganisationAccess>,
-  ): Promise<Changed<OrganisationAccess>> {
+    change: Partial<OrganisationModelAccess>,
+  ): Promise<BeforeAndAfter<OrganisationModelAccess>> {
     await lockCatalogue(tx);
     await this.requireOrganisation(scope, tx, organisationId);
     await this.requireOpen(scope, tx, organisationId, [modelName]);
@@ -58,7 +57,7 @@ export class ModelAccess {
 
   async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {
     await this.requireOrganisation(scope, tx, organisationId);
-    const [row] = await tx.query<Row<'model_policy', 'mode, patterns'>[]>(
+    const [row] = await tx.query<TableRow<'model_policy', 'mode, patterns'>[]>(
       'SELECT mode, patterns FROM model_policy WHERE organisation_id = $1',
       [organisationId],
     );
@@ -70,7 +69,7 @@ export class ModelAccess {
     tx: Tx,
     organisationId: number,
     policy: ModelPolicy,
-  ): Promise<Changed<ModelPolicy>> {
+  ): Promise<BeforeAndAfter<ModelPolicy>> {
     await lockCatalogue(tx);
     const before = await this.policy(scope, tx, organisationId);
     const patterns = [...new Set(policy.patterns)].sort();
@@ -84,8 +83,8 @@ export class ModelAccess {
     return { before, after };
   }
 
-  async department(scope: Scope, tx: Tx, departmentId: number): Promise<DepartmentAccess> {
-    const [department] = await readRows<Row<'department', 'id, organisation_id, name'>>(
+  async department(scope: Scope, tx: Tx, departmentId: number): Promise<DepartmentModelAccess> {
+    const [department] = await readRows<TableRow<'department', 'id, organisation_id, name'>>(
       tx,
       `SELECT id, organisation_id, name FROM department
         WHERE id = $1 AND ($2::integer IS NULL OR organisation_id = $2) AND ($3::integer IS NULL OR id = $3)`,
@@ -103,17 +102,16 @@ export class ModelAccess {
     return { ...department, models };
   }
 
-  /** Only the models that are named are changed. */
   async setDepartment(
     scope: Scope,
     tx: Tx,
     departmentId: number,
-    wanted: ReadonlyMap<string, boolean>,
-  ): Promise<Changed<DepartmentAccess>> {
+    permissions: ReadonlyMap<string, boolean>,
+  ): Promise<BeforeAndAfter<DepartmentModelAccess>> {
     await lockCatalogue(tx);
     const before = await this.department(scope, tx, departmentId);
-    await this.requireOpen(scope, tx, before.organisationId, [...wanted.keys()]);
-    for (const [model, allowed] of wanted)
+    await this.requireOpen(scope, tx, before.organisationId, [...permissions.keys()]);
+    for (const [model, allowed] of permissions)
       await this.editor.setDepartmentAccess(tx, departmentId, model, allowed);
     return { before, after: await this.department(scope, tx, departmentId) };
   }
@@ -126,37 +124,41 @@ export class ModelAccess {
     names: readonly string[],
   ): Promise<void> {
     if (scope.kind === 'platform') return;
-    const open = await tx.query<Row<'model', 'name'>[]>(
+    const openModels = await tx.query<TableRow<'model', 'name'>[]>(
       `SELECT m.name FROM model m
          LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $1
         WHERE m.name = ANY ($2::text[]) AND ${IS_OPEN}`,
       [organisationId, names],
     );
-    const known = new Set(open.map(({ name }) => name));
-    const missing = names.find((name) => !known.has(name));
-    if (missing !== undefined) throw noSuchModel(missing);
+    const openNames = new Set(openModels.map(({ name }) => name));
+    const missing = names.find((name) => !openNames.has(name));
+    if (missing !== undefined) throw modelNotFoundError(missing);
   }
 
-  private async organisation(tx: Tx, organisationId: number, modelName: string): Promise<OrganisationAccess> {
-    const { id } = await modelNamed(tx, modelName);
-    const [row] = await tx.query<OrganisationAccess[]>(
+  private async organisation(
+    tx: Tx,
+    organisationId: number,
+    modelName: string,
+  ): Promise<OrganisationModelAccess> {
+    const { id } = await getModelByName(tx, modelName);
+    const [row] = await tx.query<OrganisationModelAccess[]>(
       `SELECT granted, enabled, denied FROM model_organisation_access
         WHERE model_id = $1 AND organisation_id = $2`,
       [id, organisationId],
     );
-    return row ?? untouched;
+    return row ?? defaultAccess;
   }
 
   private async requireOrganisation(scope: Scope, tx: Tx, organisationId: number): Promise<void> {
-    const own = organisationOf(scope);
-    const isTheirs = own === null || own === organisationId;
-    const found = isTheirs
+    const ownOrganisationId = organisationOf(scope);
+    const isInScope = ownOrganisationId === null || ownOrganisationId === organisationId;
+    const rows = isInScope
       ? await tx.query<object[]>('SELECT 1 FROM organisation WHERE id = $1', [organisationId])
       : [];
-    if (found.length === 0) throw fault('not_found', { param: 'org_id' });
+    if (rows.length === 0) throw fault('not_found', { param: 'org_id' });
   }
 }
 
-/** It is null for the platform, which is bound to none; no organisation has the number 0. */
+/** Null for the platform, which sees every organisation; 0 matches none. */
 const organisationOf = (scope: Scope): number | null =>
   scope.kind === 'platform' ? null : scope.kind === 'user' ? 0 : scope.organisationId;

@@ -4,11 +4,11 @@ import type { ModelKind, ModelState } from './entities';
 import type { ProviderView } from './views';
 
 export interface ModelListFilter extends PageRequest {
-  /** This is any part of the name, of what it is shown as, or of an alias. */
+  /** Matches any part of the name, the display name or an alias. */
   readonly text?: string | null;
   readonly state?: ModelState | null;
   readonly providerId?: number | null;
-  /** Adds what this organisation chose, and leaves out what is not offered to anybody. */
+  /** Adds this organisation's settings and omits models that are not open to it. */
   readonly organisationId?: number | null;
 }
 
@@ -23,12 +23,11 @@ export interface ListedModel {
   readonly retiresAt: Date | null;
   readonly aliases: number;
   readonly lanes: readonly { readonly provider: string; readonly region: string; readonly rests: boolean }[];
-  /** It is nano-USD as text; null where there is no price. */
+  /** Nano-USD as text; null if there is no price. */
   readonly input: string | null;
   readonly output: string | null;
   readonly perMinute: string | null;
   readonly perCall: string | null;
-  /** The organisation's own switch. */
   readonly enabled: boolean;
 }
 
@@ -40,7 +39,6 @@ const inOrder = new Keyset(
   'ascending',
 );
 
-/** It returns one page of the catalogue in its order, with the price in force now. */
 export async function listModels(
   database: Pick<Database, 'query'>,
   filter: ModelListFilter,
@@ -69,7 +67,7 @@ const SELECTION = `
          price.per_call::text AS "perCall",
          m.enabled`;
 
-/** They are only for the models of the page: prices and redirects are looked up once a row. */
+/** Joined for the models of the page only: prices and redirects are looked up once per row. */
 const DETAILS = `
     LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN LATERAL (
@@ -94,7 +92,7 @@ export interface ListedProvider extends ProviderView {
   readonly rejected: number;
 }
 
-const MOST_PROVIDERS = 1_000;
+const MAX_PROVIDERS = 1_000;
 
 export const listProviders = (database: Pick<Database, 'query'>): Promise<ListedProvider[]> =>
   database.query<ListedProvider>(
@@ -106,7 +104,7 @@ export const listProviders = (database: Pick<Database, 'query'>): Promise<Listed
               WHERE c.provider_id = p.id AND c.disabled_at IS NULL) AS secrets,
             (SELECT count(*)::integer FROM provider_credential c
               WHERE c.provider_id = p.id AND c.disabled_at IS NULL AND c.health = 'rejected') AS rejected
-       FROM provider p WHERE p.removed_at IS NULL ORDER BY p.name LIMIT ${MOST_PROVIDERS}`,
+       FROM provider p WHERE p.removed_at IS NULL ORDER BY p.name LIMIT ${MAX_PROVIDERS}`,
   );
 
 export interface ListedPrice {
@@ -123,7 +121,6 @@ export interface ListedPrice {
 
 const newestFirst = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
 
-/** Every version of every price, the newest first. */
 export async function listPrices(
   database: Pick<Database, 'query'>,
   filter: PageRequest & { readonly text?: string | null },

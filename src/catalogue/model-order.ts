@@ -1,25 +1,25 @@
 import { fault } from '../kernel';
-import { readRows, type Row, type Tx } from '../platform';
+import { readRows, type TableRow, type Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
 
-/** The given names take the places that they occupy together, in their new order; all others stay. */
-export function reordered(current: readonly string[], wanted: readonly string[]): string[] {
-  const asked = new Set(wanted);
-  if (asked.size !== wanted.length)
+/** Rearranges the requested names within the positions that they occupy together; all others stay. */
+export function reorderModels(current: readonly string[], requested: readonly string[]): string[] {
+  const requestedNames = new Set(requested);
+  if (requestedNames.size !== requested.length)
     throw fault('validation_error', { param: 'order', message: 'A model is listed twice.' });
-  const known = new Set(current);
-  const unknown = wanted.find((name) => !known.has(name));
+  const currentNames = new Set(current);
+  const unknown = requested.find((name) => !currentNames.has(name));
   if (unknown !== undefined) throw fault('model_not_found', { param: 'order', details: { model: unknown } });
-  const next = wanted.values();
-  return current.map((name) => (asked.has(name) ? (next.next().value ?? name) : name));
+  const next = requested.values();
+  return current.map((name) => (requestedNames.has(name) ? (next.next().value ?? name) : name));
 }
 
-/** Moves a model to a place counted from one; a place beyond the end is the end. */
-export function moved(current: readonly string[], name: string, place: number): string[] {
+/** Moves a model to a position counted from one; positions beyond the end mean the end. */
+export function moveModel(current: readonly string[], name: string, position: number): string[] {
   const others = current.filter((one) => one !== name);
   if (others.length === current.length)
     throw fault('model_not_found', { param: 'model', details: { model: name } });
-  others.splice(Math.max(0, place - 1), 0, name);
+  others.splice(Math.max(0, position - 1), 0, name);
   return others;
 }
 
@@ -29,14 +29,14 @@ export async function writeModelOrder(
   change: (current: readonly string[]) => readonly string[],
 ): Promise<readonly string[]> {
   await lockCatalogue(tx);
-  const rows = await readRows<Row<'model', 'name, display_order'>>(
+  const rows = await readRows<TableRow<'model', 'name, display_order'>>(
     tx,
     `SELECT name, display_order FROM model WHERE state <> 'deleted' ORDER BY display_order, name COLLATE "C"`,
   );
   const before = new Map(rows.map(({ name, displayOrder: order }) => [name, order]));
   const after = change([...before.keys()]);
-  const changed = after.flatMap((name, place) =>
-    before.get(name) === place + 1 ? [] : [{ name, order: place + 1 }],
+  const changed = after.flatMap((name, index) =>
+    before.get(name) === index + 1 ? [] : [{ name, order: index + 1 }],
   );
   if (changed.length > 0) {
     await tx.query(
@@ -45,6 +45,6 @@ export async function writeModelOrder(
       [changed.map(({ name }) => name), changed.map(({ order }) => order)],
     );
   }
-  const places = new Map([...before.keys()].map((name, place) => [name, place]));
-  return after.filter((name, place) => places.get(name) !== place);
+  const previousIndex = new Map([...before.keys()].map((name, index) => [name, index]));
+  return after.filter((name, index) => previousIndex.get(name) !== index);
 }

@@ -12,7 +12,6 @@ import type { Price, StoredFees, StoredMode, StoredTier } from './entities';
 
 export type StoredRates = Pick<Price, RateName | 'tiers' | 'fees'>;
 
-/** The rates of a stored price. */
 export function ratesOf(price: StoredRates): PriceRates {
   const { uses = {}, images = {}, modes = {} } = price.fees;
   return priceRates({
@@ -20,46 +19,45 @@ export function ratesOf(price: StoredRates): PriceRates {
     tiers: price.tiers.map(tierFrom),
     uses: amountsFrom(uses),
     images: amountsFrom(images),
-    modes: mapped(modes, modeFrom),
+    modes: mapValues(modes, modeFrom),
   });
 }
 
-/** The columns that hold these rates. */
 export function columnsOf(rates: PriceRates): StoredRates {
   const { tiers, uses, images, modes, ...amounts } = rates;
   const fees: StoredFees = {
     ...(isEmpty(uses) ? {} : { uses: amountsInto(uses) }),
     ...(isEmpty(images) ? {} : { images: amountsInto(images) }),
-    ...(isEmpty(modes) ? {} : { modes: mapped(modes, modeInto) }),
+    ...(isEmpty(modes) ? {} : { modes: mapValues(modes, modeInto) }),
   };
   return { ...amounts, tiers: tiers.map(tierInto), fees };
 }
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
-const mapped = <From, To>(
+const mapValues = <From, To>(
   values: Readonly<Record<string, From>>,
   map: (value: From) => To,
 ): Record<string, To> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
 const amountsFrom = (amounts: Readonly<Record<string, string>>): Record<string, bigint> =>
-  mapped(amounts, BigInt);
+  mapValues(amounts, BigInt);
 
 const amountsInto = (amounts: Readonly<Record<string, bigint>>): Record<string, string> =>
-  mapped(amounts, String);
+  mapValues(amounts, String);
 
-type Bucketed = Record<TokenRateName, bigint | null>;
+type StoredTokenRates = Record<TokenRateName, bigint | null>;
 
-function bucketsFrom(stored: Readonly<Record<string, unknown>>): Bucketed {
+function bucketsFrom(stored: Readonly<Record<string, unknown>>): StoredTokenRates {
   const rates = TOKEN_RATES.map(({ name }) => {
     const text = stored[name];
     return [name, typeof text === 'string' ? BigInt(text) : null];
   });
-  return Object.fromEntries(rates) as Bucketed;
+  return Object.fromEntries(rates) as StoredTokenRates;
 }
 
-function bucketsInto(rates: Readonly<Bucketed>): Record<string, string> {
+function bucketsInto(rates: Readonly<StoredTokenRates>): Record<string, string> {
   const stored: Record<string, string> = {};
   for (const { name } of TOKEN_RATES) {
     const rate = rates[name];

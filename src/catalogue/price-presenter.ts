@@ -26,7 +26,7 @@ const tokenRates = (rates: TokenRates) => ({
   tiers: rates.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...buckets(tier) })),
 });
 
-/** A version of a price in the words of `gateway.yaml`: decimal texts of dollars, a million tokens each. */
+/** Price version with the field names of `gateway.yaml`: USD per 1M tokens as decimal text. */
 export const presentPrice = (rates: PriceRates) => ({
   ...tokenRates(rates),
   ...Object.fromEntries(FLAT_RATES.map(({ name, word }) => [word, formatUsd(rates[name])])),
@@ -43,10 +43,9 @@ export const presentPrice = (rates: PriceRates) => ({
   ),
 });
 
-type PricedBy = Readonly<{ priceId: number | null }>;
+type PricedEntry = Readonly<{ priceId: number | null }>;
 
-/** The versions of prices that these requests were charged by, by their ids. */
-export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapshot) {
+export function pricesOf(entries: readonly PricedEntry[], snapshot: CatalogueSnapshot) {
   const ids = new Set(entries.flatMap(({ priceId }) => (priceId === null ? [] : [priceId])));
   return Object.fromEntries(
     [...ids].flatMap((id) => {
@@ -56,13 +55,13 @@ export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapsh
   );
 }
 
-/** Files have the price of each line as one text, so that a line is recomputed by itself. */
-export function priceTexts(snapshot: CatalogueSnapshot): (entry: PricedBy) => string | null {
+/** Each line of a file carries its price as text, so that it can be recomputed alone. */
+export function priceTexts(snapshot: CatalogueSnapshot): (entry: PricedEntry) => string | null {
   const texts = new Map<number, string | null>();
   return ({ priceId }) => {
     if (priceId === null) return null;
-    const known = texts.get(priceId);
-    if (known !== undefined) return known;
+    const cached = texts.get(priceId);
+    if (cached !== undefined) return cached;
     const price = snapshot.price(priceId);
     const text = price === undefined ? null : JSON.stringify(presentPrice(price.rates));
     texts.set(priceId, text);

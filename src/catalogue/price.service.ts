@@ -2,23 +2,23 @@ import { Injectable } from '@nestjs/common';
 import { IsNull, LessThanOrEqual } from 'typeorm';
 import { fault, MINUTE_MS, type PriceRates, priceRates } from '../kernel';
 import type { Tx } from '../platform';
-import { given, lockCatalogue, modelNamed } from './catalogue-lock';
+import { definedFields, lockCatalogue, getModelByName } from './catalogue-lock';
 import { Lane, Price, PriceSchedule } from './entities';
 import { columnsOf, ratesOf } from './price-codec';
 
 export interface PriceInput {
   readonly model: string;
-  /** The lane it is for; left out, every lane of the model without a price of its own. */
+  /** Defaults to every lane of the model without a price of its own. */
   readonly laneId?: number;
   readonly rates: PriceRates;
-  /** Left out, it means from now on. Null means only while a schedule says so. */
+  /** Defaults to now; null if the price applies only through a schedule. */
   readonly validFrom?: Date | null;
-  /** It says who sets the price: a person, an import, a file. */
+  /** Who sets the price: a user, an import or a file. */
   readonly source: string;
 }
 
 export interface ScheduleInput {
-  /** The schedule to change; left out, a new one. */
+  /** Schedule to change; omitted for a new one. */
   readonly id?: number;
   readonly priceId?: number;
   readonly startsAt?: Date;
@@ -26,16 +26,16 @@ export interface ScheduleInput {
   readonly endsAt?: Date | null;
 }
 
-/** A time that administrators type may be a moment old when it arrives. */
+/** Tolerance for a typed time that is slightly past when it arrives. */
 const GRACE_MS = MINUTE_MS;
 const EXCLUSION_VIOLATION = '23P01';
 
-/** Prices are only ever added; which one is in force follows from versions, schedules and the clock. */
+/** Prices are only ever added; versions, schedules and the clock determine which one is in force. */
 @Injectable()
 export class PriceService {
   async addPrice(tx: Tx, input: PriceInput): Promise<Price> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, input.model);
+    const model = await getModelByName(tx, input.model);
     const { laneId = null, validFrom = new Date(), source } = input;
     if (validFrom !== null && validFrom.getTime() < Date.now() - GRACE_MS) {
       throw fault('validation_error', { param: 'valid_from', message: 'A price cannot begin in the past.' });
@@ -47,10 +47,10 @@ export class PriceService {
     return tx.save(Price, { ...columns, modelId: model.id, laneId, validFrom, source });
   }
 
-  /** A new version of the model's own price: what is not named stays as it is now. */
+  /** Adds a version of the model's own price; omitted rates keep their current value. */
   async changePrice(tx: Tx, modelName: string, changes: Partial<PriceRates>, source: string): Promise<Price> {
     await lockCatalogue(tx);
-    const { id: modelId } = await modelNamed(tx, modelName);
+    const { id: modelId } = await getModelByName(tx, modelName);
     const inForce = await tx.findOne(Price, {
       where: { modelId, laneId: IsNull(), validFrom: LessThanOrEqual(new Date()) },
       order: { validFrom: 'DESC', id: 'DESC' },
@@ -58,18 +58,18 @@ export class PriceService {
     const before = inForce === null ? {} : ratesOf(inForce);
     return this.addPrice(tx, {
       model: modelName,
-      rates: priceRates({ ...before, ...given(changes) }),
+      rates: priceRates({ ...before, ...definedFields(changes) }),
       source,
     });
   }
 
   async upsertSchedule(tx: Tx, modelName: string, input: ScheduleInput): Promise<PriceSchedule> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
-    const known =
+    const model = await getModelByName(tx, modelName);
+    const existing =
       input.id === undefined ? null : await tx.findOneBy(PriceSchedule, { id: input.id, modelId: model.id });
-    if (known === null && input.id !== undefined) throw fault('not_found', { param: 'schedule_id' });
-    const { priceId, startsAt, endsAt = null } = { ...known, ...given(input) };
+    if (existing === null && input.id !== undefined) throw fault('not_found', { param: 'schedule_id' });
+    const { priceId, startsAt, endsAt = null } = { ...existing, ...definedFields(input) };
     if (priceId === undefined || startsAt === undefined) {
       throw fault('missing_fields', { details: { required: ['price_id', 'starts_at'] } });
     }
@@ -83,7 +83,7 @@ export class PriceService {
       throw fault('not_found', { param: 'price_id', message: 'This model has no such price.' });
     }
     try {
-      return await tx.save(PriceSchedule, { ...known, modelId: model.id, priceId, startsAt, endsAt });
+      return await tx.save(PriceSchedule, { ...existing, modelId: model.id, priceId, startsAt, endsAt });
     } catch (cause) {
       if (!isExclusionViolation(cause)) throw cause;
       throw fault('conflict', { message: 'Another schedule of this model covers part of this time.', cause });
@@ -92,7 +92,7 @@ export class PriceService {
 
   async deleteSchedule(tx: Tx, modelName: string, id: number): Promise<void> {
     await lockCatalogue(tx);
-    const model = await modelNamed(tx, modelName);
+    const model = await getModelByName(tx, modelName);
     const { affected } = await tx.delete(PriceSchedule, { id, modelId: model.id });
     if (affected === 0) throw fault('not_found', { param: 'schedule_id' });
   }

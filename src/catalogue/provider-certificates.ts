@@ -1,17 +1,17 @@
-import { firstEndIn } from '../platform';
+import { earliestExpiry } from '../platform';
 import type { CredentialStore } from './credential-store.service';
 import { CLIENT_CERTIFICATE } from './credential.entity';
 import type { ProviderView } from './views';
 
-/** Certificates of one provider alone: those it is trusted by, or the one that it is shown. */
+/** Certificates of a single provider: its trusted CAs, or the client certificate presented to it. */
 export interface ProviderCertificate {
   readonly provider: string;
   readonly what: 'ca' | typeof CLIENT_CERTIFICATE;
-  /** The first of them ends then; null where they cannot be read. */
+  /** Earliest expiry; null if the certificates cannot be read. */
   readonly endsAt: Date | null;
 }
 
-/** Of providers that are called. */
+/** Covers only visible providers, since others are never called. */
 export const providerCertificates = (
   providers: readonly ProviderView[],
   store: Pick<CredentialStore, 'egressOf'>,
@@ -22,7 +22,7 @@ function certificatesOf(
   provider: ProviderView,
   store: Pick<CredentialStore, 'egressOf'>,
 ): ProviderCertificate[] {
-  const found = (what: ProviderCertificate['what'], endsAt: Date | null): ProviderCertificate => ({
+  const certificateOf = (what: ProviderCertificate['what'], endsAt: Date | null): ProviderCertificate => ({
     provider: provider.name,
     what,
     endsAt,
@@ -30,10 +30,12 @@ function certificatesOf(
   try {
     const { ca, identity } = store.egressOf(provider) ?? {};
     return [
-      ...(ca === undefined ? [] : [found('ca', firstEndIn(ca))]),
-      ...(identity === undefined ? [] : [found(CLIENT_CERTIFICATE, firstEndIn(identity.certificate))]),
+      ...(ca === undefined ? [] : [certificateOf('ca', earliestExpiry(ca))]),
+      ...(identity === undefined
+        ? []
+        : [certificateOf(CLIENT_CERTIFICATE, earliestExpiry(identity.certificate))]),
     ];
   } catch {
-    return [found(CLIENT_CERTIFICATE, null)];
+    return [certificateOf(CLIENT_CERTIFICATE, null)];
   }
 }

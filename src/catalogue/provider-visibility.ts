@@ -1,29 +1,30 @@
 import { fault } from '../kernel';
-import type { Row, Tx } from '../platform';
+import type { TableRow, Tx } from '../platform';
 
-/** Hiding or showing a provider has this effect on the models that use it. */
 export interface VisibilityEffect {
   readonly providerId: number;
   readonly name: string;
   readonly visible: boolean;
-  /** So many models have a lane to this provider that is switched on. */
   readonly models: number;
-  /** The first lane of these models is this provider's, and other providers serve them as well. */
+  /** Models that this provider serves first and that have another provider as a backup. */
   readonly movesToBackup: number;
-  /** No other provider serves these models: hidden, they would not be served at all. */
+  /** Models that only this provider serves: while it is hidden, they are unavailable. */
   readonly withoutBackup: readonly string[];
 }
 
-type ModelRow = Row<'model', 'name'> & { readonly others: number; readonly leads: boolean };
+type ModelEffectRow = TableRow<'model', 'name'> & { readonly others: number; readonly leads: boolean };
 
-/** The chain of a model is its lanes in order, hidden providers left out: backups move up, and back when it is shown. */
+/**
+ * The chain of a model is its lanes in order, without hidden providers: backups move up, and back when the provider is
+ * shown.
+ */
 export async function visibilityEffect(tx: Pick<Tx, 'query'>, providerId: number): Promise<VisibilityEffect> {
-  const [provider] = await tx.query<Row<'provider', 'name, visible'>[]>(
+  const [provider] = await tx.query<TableRow<'provider', 'name, visible'>[]>(
     'SELECT name, visible FROM provider WHERE id = $1 AND removed_at IS NULL',
     [providerId],
   );
   if (provider === undefined) throw fault('not_found', { param: 'provider_id' });
-  const rows = await tx.query<ModelRow[]>(EFFECT, [providerId]);
+  const rows = await tx.query<ModelEffectRow[]>(EFFECT, [providerId]);
   return {
     providerId,
     ...provider,

@@ -2,13 +2,12 @@ import { In, IsNull } from 'typeorm';
 import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
 import type { Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
-import { refuseManaged } from './sheet-version';
+import { refuseManaged } from './model-versions';
 import { CatalogueEditor, type ModelInput } from './catalogue-editor.service';
 import { Lane, Model, ModelAlias, PriceSchedule, Provider } from './entities';
 import { PriceService } from './price.service';
 
 const PROVIDER = 'sandbox';
-/** Its models have this owner. */
 export const SANDBOX_OWNER = PROVIDER;
 const REGION = 'local';
 const SOURCE = 'sandbox';
@@ -18,7 +17,7 @@ interface SandboxModel extends Omit<ModelInput, 'ownedBy'> {
 }
 
 const usd = parseUsdPerMillion;
-/** The market asks these prices for one use of a supplier's own tool: agents offer such tools with every request. */
+/** Typical market prices per use of a supplier's own tool: agents offer such tools with every request. */
 const uses = {
   web_search: parseUsd('0.01'),
   file_search: parseUsd('0.0025'),
@@ -28,13 +27,12 @@ const uses = {
 const chat = {
   kind: 'chat',
   contextTokens: 200_000,
-  // The simulator keeps to it, so it may lower what is set aside.
+  // The simulator keeps to this limit, so it can lower the hold.
   facts: { window: 200_000 },
   maxOutputTokens: 128_000,
   replayIncluded: true,
 } as const;
 
-/** They are one model of every kind the simulated supplier serves, priced like their like on the market. */
 const SANDBOX_MODELS: readonly SandboxModel[] = [
   {
     ...chat,
@@ -133,8 +131,8 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
 ];
 
 /**
- * Points the sandbox at its supplier and adds its models where they are missing or were removed with it. An
- * administrator's changes of a model that is there already are left alone.
+ * Points the sandbox at its supplier and adds models that are missing or were removed with it. Changes that an
+ * administrator made to existing models are kept.
  */
 export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   const editor = new CatalogueEditor();
@@ -142,9 +140,9 @@ export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   await editor.upsertProvider(tx, { name: PROVIDER, style: 'sandbox', baseUrl, visible: true });
   for (const [displayOrder, { rates, ...model }] of SANDBOX_MODELS.entries()) {
     const lanes = [{ provider: PROVIDER, upstreamModel: model.name, region: REGION }];
-    const known = await tx.findOneBy(Model, { name: model.name });
-    if (known !== null) {
-      const isRemoved = known.state === 'deleted' && !(await tx.existsBy(Lane, live(known.id)));
+    const existing = await tx.findOneBy(Model, { name: model.name });
+    if (existing !== null) {
+      const isRemoved = existing.state === 'deleted' && !(await tx.existsBy(Lane, liveLanes(existing.id)));
       if (!isRemoved) continue;
       await editor.setState(tx, model.name, 'active');
       await editor.setLanes(tx, model.name, lanes);
@@ -156,30 +154,27 @@ export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   }
 }
 
-/** Its models are offered no longer; answers whether they were. */
 export async function retireSandbox(tx: Tx): Promise<boolean> {
-  const known = await tx.findOneBy(Provider, { name: PROVIDER, style: 'sandbox', visible: true });
-  if (known === null) return false;
-  await new CatalogueEditor().upsertProvider(tx, { id: known.id, visible: false });
+  const provider = await tx.findOneBy(Provider, { name: PROVIDER, style: 'sandbox', visible: true });
+  if (provider === null) return false;
+  await new CatalogueEditor().upsertProvider(tx, { id: provider.id, visible: false });
   return true;
 }
 
-const live = (modelId: number) => ({ modelId, removedAt: IsNull() });
+const liveLanes = (modelId: number) => ({ modelId, removedAt: IsNull() });
 
 export interface RemovedSandbox {
   readonly providers: readonly Provider[];
-  /** Models that nothing else served; they are deleted. */
+  /** Deleted models: nothing else served them. */
   readonly models: readonly Model[];
-  /** Models that another supplier goes on serving. */
   readonly kept: readonly Model[];
-  /** Models whose redirect or overflow led to a model that is gone. */
   readonly redirected: readonly Model[];
   readonly aliases: readonly ModelAlias[];
 }
 
 /**
- * Takes the sandbox away: its provider, the models that it alone served, and what led to them. Prices stay, since
- * records refer to them. A second time there is nothing to remove.
+ * Removes the sandbox's provider, the models that only it served, and their aliases and redirects. Prices stay because
+ * records refer to them; a second call removes nothing.
  */
 export async function removeSandbox(tx: Tx): Promise<RemovedSandbox> {
   await lockCatalogue(tx);
@@ -188,13 +183,13 @@ export async function removeSandbox(tx: Tx): Promise<RemovedSandbox> {
   const lanes = await tx.findBy(Lane, { providerId: In(providerIds), removedAt: IsNull() });
   const served = await tx.findBy(Model, { id: In(lanes.map(({ modelId }) => modelId)) });
   const others = await tx.findBy(Lane, { modelId: In(served.map(({ id }) => id)), removedAt: IsNull() });
-  const elsewhere = new Set(
+  const servedElsewhere = new Set(
     others.filter(({ providerId }) => !providerIds.includes(providerId)).map(({ modelId }) => modelId),
   );
-  const gone = served.filter(({ id }) => !elsewhere.has(id));
-  const ids = gone.map(({ id }) => id);
+  const deletedModels = served.filter(({ id }) => !servedElsewhere.has(id));
+  const ids = deletedModels.map(({ id }) => id);
   const redirected = await tx.findBy(Model, [{ redirectTo: In(ids) }, { overflowTo: In(ids) }]);
-  for (const touched of [...providers, ...served, ...redirected]) refuseManaged(touched);
+  for (const entity of [...providers, ...served, ...redirected]) refuseManaged(entity);
   const aliases = await tx.findBy(ModelAlias, { modelId: In(ids) });
   await tx.update(Lane, { id: In(lanes.map(({ id }) => id)) }, { removedAt: new Date() });
   await tx.update(Model, { redirectTo: In(ids) }, { redirectTo: null });
@@ -204,12 +199,12 @@ export async function removeSandbox(tx: Tx): Promise<RemovedSandbox> {
   await tx.delete(PriceSchedule, { modelId: In(ids) });
   const editor = new CatalogueEditor();
   for (const id of providerIds) await editor.removeProvider(tx, id);
-  const outside = redirected.filter(({ id }) => !ids.includes(id));
+  const remainingRedirected = redirected.filter(({ id }) => !ids.includes(id));
   return {
     providers,
-    models: gone.filter(({ state }) => state !== 'deleted'),
-    kept: served.filter(({ id }) => elsewhere.has(id)),
-    redirected: outside,
+    models: deletedModels.filter(({ state }) => state !== 'deleted'),
+    kept: served.filter(({ id }) => servedElsewhere.has(id)),
+    redirected: remainingRedirected,
     aliases,
   };
 }

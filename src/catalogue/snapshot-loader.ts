@@ -1,9 +1,9 @@
 import { IsNull } from 'typeorm';
-import { type Database, readRows, type Row, type Tx } from '../platform';
+import { type Database, readRows, type TableRow, type Tx } from '../platform';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { CatalogueSnapshot } from './snapshot';
 
-/** Reads the whole catalogue as of one instant, so that no half of a change is ever seen. */
+/** Reads the complete catalogue as of one instant, so that a partial change is never visible. */
 export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
   return database.transaction(
     async (tx) =>
@@ -24,7 +24,7 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
 }
 
 async function readRevision(tx: Pick<Tx, 'query'>): Promise<bigint> {
-  const rows = await tx.query<Row<'catalogue_revision', 'revision'>[]>(
+  const rows = await tx.query<TableRow<'catalogue_revision', 'revision'>[]>(
     'SELECT revision FROM catalogue_revision',
   );
   const [row] = rows;

@@ -1,6 +1,6 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { allows, type ModelPolicy } from './model-policy';
-import type { Row } from '../platform';
+import type { TableRow } from '../platform';
 import { chosenWire } from './chosen-wire';
 import { factsOfLane } from './facts-of-lane';
 import { ratesOf } from './price-codec';
@@ -17,11 +17,10 @@ import type {
 
 export const MAX_REDIRECTS = 5;
 
-type OrganisationAccess = Row<'model_organisation_access'>;
+type OrganisationAccessRow = TableRow<'model_organisation_access'>;
 
-type DepartmentAccess = Row<'department_model_access'>;
+type DepartmentAccessRow = TableRow<'department_model_access'>;
 
-/** They are everything the catalogue holds, as of one revision. */
 export interface CatalogueRows {
   readonly revision: bigint;
   readonly providers: readonly Provider[];
@@ -30,28 +29,24 @@ export interface CatalogueRows {
   readonly aliases: readonly ModelAlias[];
   readonly prices: readonly Price[];
   readonly schedules: readonly PriceSchedule[];
-  readonly organisationAccess: readonly OrganisationAccess[];
-  readonly departmentAccess: readonly DepartmentAccess[];
-  readonly policies: readonly Row<'model_policy'>[];
+  readonly organisationAccess: readonly OrganisationAccessRow[];
+  readonly departmentAccess: readonly DepartmentAccessRow[];
+  readonly policies: readonly TableRow<'model_policy'>[];
 }
 
-/** The catalogue of one revision, in memory. It never changes; a newer one takes its place. */
+/** Immutable copy of one catalogue revision; a newer snapshot replaces it. */
 export class CatalogueSnapshot {
   readonly revision: bigint;
-  /** They are in the order in which they are shown. */
   readonly models: readonly ModelView[];
   readonly providers: readonly ProviderView[];
-  /** They are the regions of every lane, also of those that are switched off. */
   readonly regions: ReadonlySet<string>;
   private readonly byId: ReadonlyMap<number, ModelView>;
   private readonly byName: ReadonlyMap<string, ModelView>;
   private readonly byAlias: ReadonlyMap<string, ModelView>;
   private readonly prices: ReadonlyMap<number, PriceView>;
-  /** Rows are found by model, then by whom they are about. */
-  private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccess>>;
-  private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccess>>;
+  private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
+  private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
   private readonly policies: ReadonlyMap<number, ModelPolicy>;
-  /** Models that an organisation's policy leaves open, computed on first use. */
   private readonly openByPolicy = new Map<number, ReadonlySet<number>>();
 
   constructor(rows: CatalogueRows) {
@@ -71,7 +66,7 @@ export class CatalogueSnapshot {
     this.policies = new Map(rows.policies.map((row) => [row.organisationId, row]));
   }
 
-  /** A name leads over aliases and redirects to a model, with the lanes and prices in force at that instant. */
+  /** Follows aliases and redirects from a name to a model, with the lanes and prices in force at that instant. */
   resolve(name: string, at: number): Resolution {
     const names = [name];
     let model = this.model(name);
@@ -92,7 +87,7 @@ export class CatalogueSnapshot {
     return { kind: 'found', model, names, lanes };
   }
 
-  /** It finds a model by its own name or an alias, in any state; redirects are not followed. */
+  /** Finds a model by its name or an alias, in any state; redirects are not followed. */
   model(name: string): ModelView | undefined {
     return this.byName.get(name) ?? this.byAlias.get(name);
   }
@@ -101,12 +96,12 @@ export class CatalogueSnapshot {
     return this.byId.get(id);
   }
 
-  /** A pinned price, which may no longer be in force. */
+  /** A pinned price, possibly no longer in force. */
   price(id: number): PriceView | undefined {
     return this.prices.get(id);
   }
 
-  /** The platform, the organisation, its policy and the department all have to leave the model open to them. */
+  /** A model is open only if the platform, the organisation, its policy and the department all allow it. */
   isOpenTo(model: ModelView, audience: ModelAudience): boolean {
     const { organisationId, departmentId } = audience;
     const organisation =
@@ -119,7 +114,7 @@ export class CatalogueSnapshot {
     return department?.allowed !== false;
   }
 
-  /** An organisation chose this policy for itself; without one, it has every model. */
+  /** Policy that the organisation chose; undefined if it can use every model. */
   policyOf(organisationId: number): ModelPolicy | undefined {
     return this.policies.get(organisationId);
   }
@@ -127,16 +122,16 @@ export class CatalogueSnapshot {
   private isWithinPolicy(model: ModelView, organisationId: number): boolean {
     const policy = this.policies.get(organisationId);
     if (policy === undefined || policy.mode === 'all') return true;
-    let open = this.openByPolicy.get(organisationId);
-    if (open === undefined) {
-      open = new Set(this.models.filter(({ name }) => allows(policy, name)).map(({ id }) => id));
-      this.openByPolicy.set(organisationId, open);
+    let openModels = this.openByPolicy.get(organisationId);
+    if (openModels === undefined) {
+      openModels = new Set(this.models.filter(({ name }) => allows(policy, name)).map(({ id }) => id));
+      this.openByPolicy.set(organisationId, openModels);
     }
-    return open.has(model.id);
+    return openModels.has(model.id);
   }
 }
 
-/** A redirect of the operator is looked at before. */
+/** A redirect takes precedence over retirement. */
 export const isRetired = ({ retiresAt }: Pick<ModelView, 'retiresAt'>, at: number): boolean =>
   retiresAt !== null && retiresAt <= at;
 
@@ -146,29 +141,29 @@ function byModel<Access extends { readonly modelId: number }>(
 ): ReadonlyMap<number, ReadonlyMap<number, Access>> {
   const models = new Map<number, Map<number, Access>>();
   for (const row of rows) {
-    const ofModel = models.get(row.modelId);
-    if (ofModel === undefined) models.set(row.modelId, new Map([[idOf(row), row]]));
-    else ofModel.set(idOf(row), row);
+    const modelRows = models.get(row.modelId);
+    if (modelRows === undefined) models.set(row.modelId, new Map([[idOf(row), row]]));
+    else modelRows.set(idOf(row), row);
   }
   return models;
 }
 
 /**
- * The price of a lane at an instant. A running schedule wins over versions, and a lane's own price over the model's.
- * Among versions the latest one that has begun wins.
+ * Returns the price of a lane at an instant. A running schedule beats versions, a lane's own price beats the model's,
+ * and the latest started version wins.
  */
 function priceAt(model: ModelView, laneId: number | null, at: number): PriceView | undefined {
   for (const schedule of model.schedules) {
-    const running = schedule.startsAt <= at && (schedule.endsAt === null || at < schedule.endsAt);
-    if (running && covers(schedule.price, laneId)) return schedule.price;
+    const isRunning = schedule.startsAt <= at && (schedule.endsAt === null || at < schedule.endsAt);
+    if (isRunning && covers(schedule.price, laneId)) return schedule.price;
   }
-  let general: PriceView | undefined;
+  let modelPrice: PriceView | undefined;
   for (const price of model.prices) {
     if (price.validFrom === null || price.validFrom > at || !covers(price, laneId)) continue;
     if (price.laneId !== null) return price;
-    general ??= price;
+    modelPrice ??= price;
   }
-  return general;
+  return modelPrice;
 }
 
 function covers(price: PriceView, laneId: number | null): boolean {
@@ -192,9 +187,9 @@ function viewsOf(rows: CatalogueRows) {
   const pricesOf = Map.groupBy(prices.values(), (price) => price.modelId);
   const schedules = Map.groupBy(rows.schedules, (schedule) => schedule.modelId);
   const models = rows.models.map((model): ModelView => {
-    const { managed: _managed, fixture, ...shown } = model;
+    const { managed: _managed, fixture, ...fields } = model;
     return Object.freeze({
-      ...shown,
+      ...fields,
       redirectTo: fixture ? null : model.redirectTo,
       capabilities: new Set(model.capabilities),
       retiresAt: model.retiresAt?.getTime() ?? null,

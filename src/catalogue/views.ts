@@ -3,7 +3,7 @@ import type { ErrorCode, PriceRates, Surcharge } from '../kernel';
 import type { LaneFacts, Wire } from '../vendors';
 import type { ModelValues, ProviderBreaker, ProviderTimeouts } from './entities';
 
-/** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
+/** The hot path's view of the catalogue: frozen, plain and complete, so that it never queries the database. */
 export interface ProviderView extends SupplierProvider {
   readonly id: number;
   readonly visible: boolean;
@@ -16,11 +16,10 @@ export interface LaneView extends SupplierLane {
   readonly provider: ProviderView;
   readonly priority: number;
   readonly weight: number;
-  /** It is asked again so often for one request, after a short limit or an internal error. */
+  /** Retries of this lane per request after a short rate limit or an internal error. */
   readonly retries: number;
-  /** These facts of the supplier's model are known. */
   readonly facts: LaneFacts;
-  /** The dialect that the operator chose for conversations; null: as the profile and the facts say. */
+  /** Dialect that the operator configured for conversations; null if the profile and facts decide. */
   readonly wire: Wire | null;
 }
 
@@ -29,12 +28,12 @@ export interface PriceView {
   readonly modelId: number;
   readonly laneId: number | null;
   readonly rates: PriceRates;
-  /** It is in milliseconds since the epoch; null means in force only while a schedule says so. */
+  /** Milliseconds since the epoch; null if in force only through a schedule. */
   readonly validFrom: number | null;
   readonly source: string;
-  /** The fees of extensions that its rates hold; left out: none. */
+  /** Fees of extensions that `rates` includes; absent if there are none. */
   readonly surcharges?: readonly Surcharge[];
-  /** Its rates without these fees; left out: `rates` has none. */
+  /** Rates without these fees; absent if `rates` includes none. */
   readonly ratesWithoutFees?: PriceRates;
 }
 
@@ -49,21 +48,18 @@ export interface ModelView extends Readonly<Omit<ModelValues, 'capabilities' | '
   readonly id: number;
   readonly name: string;
   readonly capabilities: ReadonlySet<string>;
-  /** Milliseconds since the epoch; from then on it is not served. */
+  /** Milliseconds since the epoch; the model is not served from then on. */
   readonly retiresAt: number | null;
   readonly createdAt: number;
   readonly aliases: readonly string[];
   readonly redirectTo: number | null;
-  /** The model that answers what is too long for this one. */
   readonly overflowTo: number | null;
-  /** Enabled lanes of visible providers, the primary first. */
   readonly lanes: readonly LaneView[];
-  /** The newest stands first. */
   readonly prices: readonly PriceView[];
   readonly schedules: readonly ScheduleView[];
 }
 
-/** A lane and the price that a request on it pays now: its id is what a hold pins. */
+/** A lane with the price that a request on it pays now; a hold pins the price's id. */
 export interface PricedLane {
   readonly lane: LaneView;
   readonly price: PriceView;
@@ -73,14 +69,13 @@ export type Resolution =
   | {
       readonly kind: 'found';
       readonly model: ModelView;
-      /** Every name on the way, from the one that was asked for to the model's own. */
+      /** Every name on the path from the requested name to the model's own. */
       readonly names: readonly string[];
-      /** There is at least one. A lane without a price is not offered: nothing is ever free by omission. */
+      /** At least one lane. Lanes without a price are omitted: nothing is free by omission. */
       readonly lanes: readonly PricedLane[];
     }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly model: ModelView | undefined };
 
-/** A model is open or closed to this audience. */
 export interface ModelAudience {
   readonly organisationId: number | null;
   readonly departmentId: number | null;

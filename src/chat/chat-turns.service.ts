@@ -1,37 +1,43 @@
 import { Injectable } from '@nestjs/common';
-import { type InnerAccount, type InnerAnswer, InnerChat, type InnerRoute } from '../gateway';
+import { type InnerCharge, type InnerExchange, InnerChat, type InnerRoute } from '../gateway';
 import { type Actor, type Fault, fault, fromUnknown, uuidv7 } from '../kernel';
 import { Database, type Tx } from '../platform';
-import { AnswerKeeper } from './answer-keeper';
-import { AnswerText } from './answer-text';
+import { ReplyStore } from './reply-store';
+import { ReplyText } from './reply-text';
 import { type ChatModel, ChatModels } from './chat-models';
-import { isPicture, type Message } from './conversation';
+import { isPicture, type ConversationMessage } from './conversation';
 import { ConversationMessages } from './conversation-messages';
-import { Conversations } from './conversations.service';
+import { ConversationsService } from './conversations.service';
 import { chatMessages, exchangesOf } from './history';
-import type { Question, RunningTurn, Turn, TurnReader } from './turn';
-import { WebchatKeys } from './webchat-keys.service';
+import type { ChatQuestion, RunningTurn, ChatTurn, TurnReader } from './turn';
+import { WebchatKeysService } from './webchat-keys.service';
 
-const MOST_SENT = 200;
+const MAX_SENT_MESSAGES = 200;
 
-/** A turn of a conversation: a request of the gateway's chat route, made within this process with the webchat key. */
+/**
+ * Runs turns of a conversation: requests to the gateway's chat route, made within this process with the web chat key.
+ */
 @Injectable()
-export class ChatTurns {
+export class ChatTurnsService {
   constructor(
     private readonly database: Database,
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
     private readonly messages: ConversationMessages,
     private readonly models: ChatModels,
-    private readonly keys: WebchatKeys,
+    private readonly keys: WebchatKeysService,
     private readonly inner: InnerChat,
-    private readonly keeper: AnswerKeeper,
+    private readonly replies: ReplyStore,
   ) {}
 
-  /** The answer that this turn has already, or the turn that is to be run. */
-  async begin(actor: Actor, conversationId: number, question: Question): Promise<Turn | Message> {
+  /** Returns the existing reply to this turn, or a new turn to run. */
+  async start(
+    actor: Actor,
+    conversationId: number,
+    question: ChatQuestion,
+  ): Promise<ChatTurn | ConversationMessage> {
     await this.conversations.get(actor.userId, conversationId);
     const caller = await this.keys.callerFor(actor);
-    const models = await this.models.for(actor);
+    const models = await this.models.listFor(actor);
     const requestId = uuidv7();
     return this.database.transaction(async (tx) => {
       const { model, isTitled, isOfFormerPlace } = await this.conversations.lock(
@@ -39,13 +45,13 @@ export class ChatTurns {
         actor.userId,
         conversationId,
       );
-      if (isOfFormerPlace) throw ofFormerPlace();
-      await this.keeper.closeStale(tx, conversationId);
-      const known = await this.messages.ofTurn(tx, conversationId, question.turnId);
-      if (known?.state === 'open') throw stillAnswering();
-      if (known !== null) return known;
-      await this.refuseSecondAnswer(tx, conversationId);
-      const { takesImages } = openModel(models, model);
+      if (isOfFormerPlace) throw formerOrganisationError();
+      await this.replies.closeStale(tx, conversationId);
+      const existingReply = await this.messages.findReplyToTurn(tx, conversationId, question.turnId);
+      if (existingReply?.state === 'open') throw stillAnsweringError();
+      if (existingReply !== null) return existingReply;
+      await this.assertNoOpenReply(tx, conversationId);
+      const { takesImages } = getModel(models, model);
       if (question.attachments.some(isPicture) && !takesImages) {
         throw fault('invalid_request', {
           param: 'attachments',
@@ -53,9 +59,9 @@ export class ChatTurns {
           details: { reason: 'no-pictures', model },
         });
       }
-      const retryOf = question.isRetry ? await this.messages.lastAnswer(tx, conversationId) : null;
-      if (question.isRetry) await this.requireQuestion(tx, conversationId);
-      else await this.ask(tx, conversationId, model, question, isTitled);
+      const retryOf = question.isRetry ? await this.messages.findLastReply(tx, conversationId) : null;
+      if (question.isRetry) await this.assertHasQuestion(tx, conversationId);
+      else await this.addQuestion(tx, conversationId, model, question, isTitled);
       const answer = { role: 'assistant', state: 'open', model, turnId: question.turnId } as const;
       const answerId = await this.messages.add(tx, conversationId, answer, {
         requestId,
@@ -66,27 +72,27 @@ export class ChatTurns {
     });
   }
 
-  /** The end never rejects: what goes wrong is how the turn ends, and is kept with it. */
-  run(turn: Turn, reader: TurnReader): RunningTurn {
-    const answer = new AnswerText();
+  /** `done` never rejects: a failure becomes the turn's outcome and is stored with it. */
+  run(turn: ChatTurn, reader: TurnReader): RunningTurn {
+    const reply = new ReplyText();
     let route: InnerRoute | null = null;
     let isStopped = false;
-    let inner: InnerAnswer | null = null;
+    let inner: InnerExchange | null = null;
     const stop = (): void => {
       isStopped = true;
       inner?.stop();
     };
-    const endWatch = this.keeper.watch(turn.conversationId, stop);
-    const exchange = async (): Promise<InnerAccount | null> => {
+    const endWatch = this.replies.watch(turn.conversationId, stop);
+    const exchange = async (): Promise<InnerCharge | null> => {
       const body = await this.bodyOf(turn);
-      inner = this.begun(
+      inner = this.startReply(
         turn,
         body,
         {
-          route: (found) => reader.route((route = found)),
+          route: (chosenRoute) => reader.route((route = chosenRoute)),
           text: (piece) => reader.text(piece),
         },
-        answer,
+        reply,
       );
       if (isStopped) inner.stop();
       return inner.done;
@@ -96,44 +102,44 @@ export class ChatTurns {
         (account) => ({ account, error: null }),
         (error: unknown) => ({ account: null, error: fromUnknown(error) }),
       )
-      .then((ended) => this.keeper.keep(turn, { answer, route, isStopped, ...ended }))
+      .then((result) => this.replies.save(turn, { answer: reply, route, isStopped, ...result }))
       .finally(endWatch);
     return { done, resume: () => inner?.resume(), stop };
   }
 
-  private begun(
-    { caller, requestId, conversationId }: Turn,
+  private startReply(
+    { caller, requestId, conversationId }: ChatTurn,
     body: Record<string, unknown>,
     reader: TurnReader,
-    answer: AnswerText,
-  ): InnerAnswer {
+    reply: ReplyText,
+  ): InnerExchange {
     const session = `webchat-${conversationId}`;
     return this.inner.start(
       { caller, requestId, body, session },
       {
-        route: (found) => reader.route(found),
+        route: (chosenRoute) => reader.route(chosenRoute),
         data: (chunk) => {
-          const piece = answer.push(chunk);
+          const piece = reply.push(chunk);
           return piece === '' || reader.text(piece);
         },
       },
     );
   }
 
-  private async bodyOf({ conversationId, model, takesImages }: Turn): Promise<Record<string, unknown>> {
-    const { rows } = await this.messages.page(conversationId, { limit: MOST_SENT });
-    const said = exchangesOf([...rows].reverse());
-    const messages = await chatMessages(said, takesImages, ({ id }) =>
+  private async bodyOf({ conversationId, model, takesImages }: ChatTurn): Promise<Record<string, unknown>> {
+    const { rows } = await this.messages.page(conversationId, { limit: MAX_SENT_MESSAGES });
+    const exchanges = exchangesOf([...rows].reverse());
+    const messages = await chatMessages(exchanges, takesImages, ({ id }) =>
       this.messages.attachmentsOf(conversationId, id),
     );
     return { model, messages };
   }
 
-  private async ask(
+  private async addQuestion(
     tx: Tx,
     conversationId: number,
     model: string,
-    { text, attachments, turnId }: Question,
+    { text, attachments, turnId }: ChatQuestion,
     isTitled: boolean,
   ): Promise<void> {
     if (text.trim() === '' && attachments.length === 0) {
@@ -145,37 +151,37 @@ export class ChatTurns {
     if (!isTitled) await this.conversations.titleAfter(tx, conversationId, text);
   }
 
-  private async refuseSecondAnswer(tx: Tx, conversationId: number): Promise<void> {
-    const open = await tx.query<unknown[]>(
+  private async assertNoOpenReply(tx: Tx, conversationId: number): Promise<void> {
+    const openReplies = await tx.query<unknown[]>(
       `SELECT FROM conversation_message WHERE conversation_id = $1 AND state = 'open'`,
       [conversationId],
     );
-    if (open.length > 0) throw stillAnswering();
+    if (openReplies.length > 0) throw stillAnsweringError();
   }
 
-  private async requireQuestion(tx: Tx, conversationId: number): Promise<void> {
-    const asked = await tx.query<unknown[]>(
+  private async assertHasQuestion(tx: Tx, conversationId: number): Promise<void> {
+    const questions = await tx.query<unknown[]>(
       `SELECT FROM conversation_message WHERE conversation_id = $1 AND role = 'user' LIMIT 1`,
       [conversationId],
     );
-    if (asked.length === 0) throw fault('conflict', { message: 'There is no question to ask again.' });
+    if (questions.length === 0) throw fault('conflict', { message: 'There is no question to ask again.' });
   }
 }
 
-function openModel(models: readonly ChatModel[], name: string): ChatModel {
-  const found = models.find((model) => model.name === name);
-  if (found === undefined) throw fault('model_not_accessible', { param: 'model' });
-  return found;
+function getModel(models: readonly ChatModel[], name: string): ChatModel {
+  const accessibleModel = models.find((model) => model.name === name);
+  if (accessibleModel === undefined) throw fault('model_not_accessible', { param: 'model' });
+  return accessibleModel;
 }
 
-const stillAnswering = (): Fault =>
+const stillAnsweringError = (): Fault =>
   fault('conflict', {
     message: 'The last message of this conversation is still being answered.',
     details: { reason: 'still-answering' },
   });
 
-/** New words belong to the present organisation, and the conversation to the former one. */
-const ofFormerPlace = (): Fault =>
+/** New messages would belong to the current organisation, but the conversation belongs to the former one. */
+const formerOrganisationError = (): Fault =>
   fault('conflict', {
     message: 'This conversation was begun in another organisation. Begin a new one.',
     details: { reason: 'former-organisation' },

@@ -7,16 +7,16 @@ import { KeysModule } from '../keys';
 import { SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { AutorouterModule } from '../autorouter';
-import { AnswerKeeper } from './answer-keeper';
+import { ReplyStore } from './reply-store';
 import { ChatModels } from './chat-models';
-import { ChatTurns } from './chat-turns.service';
+import { ChatTurnsService } from './chat-turns.service';
 import { ConversationContent } from './conversation-content';
 import { ConversationMessages } from './conversation-messages';
 import { ConversationOversight } from './conversation-oversight';
 import { ConversationRetention } from './conversation-retention';
-import { Conversations } from './conversations.service';
+import { ConversationsService } from './conversations.service';
 import { OpenTurns } from './open-turns';
-import { WebchatKeys } from './webchat-keys.service';
+import { WebchatKeysService } from './webchat-keys.service';
 
 /** Conversations of the web chat, and the turns in them. */
 @Module({
@@ -31,25 +31,25 @@ import { WebchatKeys } from './webchat-keys.service';
     SecretsModule,
   ],
   providers: [
-    AnswerKeeper,
+    ReplyStore,
     ChatModels,
-    ChatTurns,
+    ChatTurnsService,
     ConversationContent,
     ConversationMessages,
     ConversationOversight,
     ConversationRetention,
-    Conversations,
+    ConversationsService,
     OpenTurns,
-    WebchatKeys,
+    WebchatKeysService,
   ],
   exports: [
     ChatModels,
-    ChatTurns,
+    ChatTurnsService,
     ConversationMessages,
     ConversationOversight,
     ConversationRetention,
-    Conversations,
-    WebchatKeys,
+    ConversationsService,
+    WebchatKeysService,
   ],
 })
 export class ChatModule {}

@@ -1,50 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
-import { packSealed, SecretBox, type SealedColumn, type SecretPlace, unpackSealed } from '../platform';
+import { packSealed, SecretBox, type SealedColumn, type SecretLocation, unpackSealed } from '../platform';
 
-type Field = 'title' | 'content' | 'attachment' | 'attachment-name';
+type ConversationField = 'title' | 'content' | 'attachment' | 'attachment-name';
 
-/** Texts of people and models are encrypted for their own conversation: they open in no other. */
+/** Encrypts texts of users and models for their own conversation; no other conversation can decrypt them. */
 @Injectable()
 export class ConversationContent {
   constructor(private readonly box: SecretBox) {}
 
-  seal(conversationId: number, field: Field, content: string | Buffer): Buffer {
-    return packSealed(this.box.seal(content, placeOf(conversationId, field)));
+  seal(conversationId: number, field: ConversationField, content: string | Buffer): Buffer {
+    return packSealed(this.box.seal(content, secretPlace(conversationId, field)));
   }
 
-  /** Fails where the master key is not at hand: an empty text in its place would be a lie. */
-  open(conversationId: number, field: Field, packed: Buffer): Buffer {
-    const opened = this.box.openBytes(unpackSealed(packed), placeOf(conversationId, field));
+  /** Throws if the master key is not available, as an empty text would be misleading. */
+  open(conversationId: number, field: ConversationField, packed: Buffer): Buffer {
+    const opened = this.box.openBytes(unpackSealed(packed), secretPlace(conversationId, field));
     if (opened.ok) return opened.value;
     throw fault('webchat_exchange_unavailable', {
       message: 'This conversation was encrypted with a master key that is not at hand.',
     });
   }
 
-  text(conversationId: number, field: Field, packed: Buffer | null): string | null {
+  text(conversationId: number, field: ConversationField, packed: Buffer | null): string | null {
     return packed === null ? null : this.open(conversationId, field, packed).toString('utf8');
   }
 }
 
-const placeOf = (conversationId: number, field: Field): SecretPlace => ({
+const secretPlace = (conversationId: number, field: ConversationField): SecretLocation => ({
   table: 'conversation',
   row: String(conversationId),
   field,
   host: '',
 });
 
-const conversationOf = 'SELECT m.conversation_id::text FROM conversation_message m WHERE m.id = t.message_id';
-const within = (row: string, field: Field): SealedColumn['place'] => ({ table: 'conversation', field, row });
+const conversationIdSql =
+  'SELECT m.conversation_id::text FROM conversation_message m WHERE m.id = t.message_id';
+const sealedPlace = (row: string, field: ConversationField): SealedColumn['place'] => ({
+  table: 'conversation',
+  field,
+  row,
+});
 
-/** A change of the master key seals these anew. */
+/** Columns to encrypt again after a change of the master key. */
 export const sealedConversations: readonly SealedColumn[] = [
-  { table: 'conversation', column: 'title', place: within('t.id::text', 'title') },
-  { table: 'conversation_message', column: 'content', place: within('t.conversation_id::text', 'content') },
+  { table: 'conversation', column: 'title', place: sealedPlace('t.id::text', 'title') },
+  {
+    table: 'conversation_message',
+    column: 'content',
+    place: sealedPlace('t.conversation_id::text', 'content'),
+  },
   {
     table: 'conversation_attachment',
     column: 'name',
-    place: within(`(${conversationOf})`, 'attachment-name'),
+    place: sealedPlace(`(${conversationIdSql})`, 'attachment-name'),
   },
-  { table: 'conversation_attachment', column: 'content', place: within(`(${conversationOf})`, 'attachment') },
+  {
+    table: 'conversation_attachment',
+    column: 'content',
+    place: sealedPlace(`(${conversationIdSql})`, 'attachment'),
+  },
 ];

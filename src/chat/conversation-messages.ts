@@ -8,20 +8,22 @@ import {
   type Page,
   type PageRequest,
   readRows,
-  type Row,
+  type TableRow,
   Settings,
   type Tx,
 } from '../platform';
-import type { AttachmentHead, Message, MessageRole, MessageState } from './conversation';
+import type { AttachmentHead, ConversationMessage, MessageRole, MessageState } from './conversation';
 import { ConversationContent } from './conversation-content';
 
-type MessageRow = Row<'conversation_message'> & { readonly role: MessageRole; readonly state: MessageState };
+type MessageRow = TableRow<'conversation_message'> & {
+  readonly role: MessageRole;
+  readonly state: MessageState;
+};
 
-const ATTACHMENT_HEAD = 'message_id, place, media_type, bytes, name';
+const ATTACHMENT_HEAD_COLUMNS = 'message_id, place, media_type, bytes, name';
 
-type AttachmentRow = Row<'conversation_attachment', typeof ATTACHMENT_HEAD>;
+type AttachmentRow = TableRow<'conversation_attachment', typeof ATTACHMENT_HEAD_COLUMNS>;
 
-/** A picture or a text file that belongs to a question. */
 export interface Attachment {
   readonly name: string;
   readonly mediaType: string;
@@ -29,10 +31,10 @@ export interface Attachment {
 }
 
 const newestFirst = new Keyset([{ sql: 'm.id', kind: 'integer' }], 'descending');
-const ROWS_AT_ONCE = 100;
-const MOST_EXPORTED = 10_000;
+const PAGE_SIZE = 100;
+const MAX_EXPORTED = 10_000;
 
-/** The messages of a conversation. A reader has found the conversation within their scope before. */
+/** Messages of a conversation. Callers must have checked first that the conversation is in their scope. */
 @Injectable()
 export class ConversationMessages {
   constructor(
@@ -42,8 +44,7 @@ export class ConversationMessages {
     private readonly settings: Settings,
   ) {}
 
-  /** The newest first. */
-  async page(conversationId: number, request: PageRequest): Promise<Page<Message>> {
+  async page(conversationId: number, request: PageRequest): Promise<Page<ConversationMessage>> {
     const keyset = newestFirst.clause(request, 3);
     const rows = await this.database.rows<MessageRow>(
       `SELECT m.*, ${newestFirst.positions} FROM conversation_message m
@@ -51,45 +52,42 @@ export class ConversationMessages {
       [conversationId, keyset.limit, ...keyset.parameters],
     );
     const page = newestFirst.page(rows, request);
-    return { ...page, rows: await this.messages(conversationId, page.rows) };
+    return { ...page, rows: await this.toMessages(conversationId, page.rows) };
   }
 
-  /** The newest first, all of them up to a bound. */
-  all(conversationId: number): AsyncGenerator<Message> {
-    return everyRow(MOST_EXPORTED, ROWS_AT_ONCE, (page) => this.page(conversationId, page));
+  listAll(conversationId: number): AsyncGenerator<ConversationMessage> {
+    return everyRow(MAX_EXPORTED, PAGE_SIZE, (page) => this.page(conversationId, page));
   }
 
-  async ofTurn(tx: Tx, conversationId: number, turnId: string): Promise<Message | null> {
+  async findReplyToTurn(tx: Tx, conversationId: number, turnId: string): Promise<ConversationMessage | null> {
     const rows = await readRows<MessageRow>(
       tx,
       `SELECT m.* FROM conversation_message m
         WHERE m.conversation_id = $1 AND m.turn_id = $2 AND m.role = 'assistant'`,
       [conversationId, turnId],
     );
-    const [message] = await this.messages(conversationId, rows, tx);
+    const [message] = await this.toMessages(conversationId, rows, tx);
     return message ?? null;
   }
 
-  /** It says how it ended; null where nothing was answered yet. */
-  async lastAnswer(tx: Tx, conversationId: number): Promise<Message | null> {
+  async findLastReply(tx: Tx, conversationId: number): Promise<ConversationMessage | null> {
     const rows = await readRows<MessageRow>(
       tx,
       `SELECT m.* FROM conversation_message m WHERE m.conversation_id = $1 AND m.role = 'assistant'
         ORDER BY m.id DESC LIMIT 1`,
       [conversationId],
     );
-    const [message] = await this.messages(conversationId, rows, tx);
+    const [message] = await this.toMessages(conversationId, rows, tx);
     return message ?? null;
   }
 
-  /** An answer that its person may say something of; null where there is none of this id. */
-  async answer(conversationId: number, messageId: string): Promise<Message | null> {
+  async findReply(conversationId: number, messageId: string): Promise<ConversationMessage | null> {
     const rows = await this.database.rows<MessageRow>(
       `SELECT m.* FROM conversation_message m
         WHERE m.conversation_id = $1 AND m.id = $2 AND m.role = 'assistant' AND m.state <> 'open'`,
       [conversationId, messageId],
     );
-    const [message] = await this.messages(conversationId, rows);
+    const [message] = await this.toMessages(conversationId, rows);
     return message ?? null;
   }
 
@@ -101,7 +99,7 @@ export class ConversationMessages {
   ): Promise<string> {
     const { role, state, model, turnId, text } = message;
     const sealed = text === undefined ? null : this.content.seal(conversationId, 'content', text);
-    const [{ id }] = await tx.query<[Row<'conversation_message', 'id'>]>(
+    const [{ id }] = await tx.query<[TableRow<'conversation_message', 'id'>]>(
       `INSERT INTO conversation_message (conversation_id, role, state, model, turn_id, content, request_id, key_id)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
       [conversationId, role, state, model, turnId, sealed, origin?.requestId ?? null, origin?.keyId ?? null],
@@ -115,14 +113,14 @@ export class ConversationMessages {
     messageId: string,
     attachments: readonly Attachment[],
   ): Promise<void> {
-    if (attachments.length > 0) await this.requireRoom(tx, conversationId, attachments);
-    for (const [place, { name, mediaType, content }] of attachments.entries()) {
+    if (attachments.length > 0) await this.assertWithinLimit(tx, conversationId, attachments);
+    for (const [index, { name, mediaType, content }] of attachments.entries()) {
       await tx.query(
         `INSERT INTO conversation_attachment (message_id, place, media_type, bytes, name, content)
          VALUES ($1, $2, $3, $4, $5, $6)`,
         [
           messageId,
-          place,
+          index,
           mediaType,
           content.length,
           this.content.seal(conversationId, 'attachment-name', name),
@@ -132,8 +130,8 @@ export class ConversationMessages {
     }
   }
 
-  /** Refuses attachments beyond what one user can keep. The lock makes concurrent messages of a user wait. */
-  private async requireRoom(
+  /** Refuses attachments beyond the limit of one user. The lock makes concurrent messages of a user wait. */
+  private async assertWithinLimit(
     tx: Tx,
     conversationId: number,
     attachments: readonly Attachment[],
@@ -164,7 +162,7 @@ export class ConversationMessages {
   }
 
   async attachmentsOf(conversationId: number, messageId: string): Promise<Attachment[]> {
-    const rows = await this.database.rows<Row<'conversation_attachment'>>(
+    const rows = await this.database.rows<TableRow<'conversation_attachment'>>(
       'SELECT * FROM conversation_attachment WHERE message_id = $1 ORDER BY place',
       [messageId],
     );
@@ -175,7 +173,11 @@ export class ConversationMessages {
     }));
   }
 
-  private async messages(conversationId: number, rows: readonly MessageRow[], tx?: Tx): Promise<Message[]> {
+  private async toMessages(
+    conversationId: number,
+    rows: readonly MessageRow[],
+    tx?: Tx,
+  ): Promise<ConversationMessage[]> {
     const questions = rows.filter(({ role }) => role === 'user').map(({ id }) => id);
     const attachments = await this.attachmentHeads(conversationId, questions, tx);
     return rows.map((row) => ({
@@ -208,7 +210,7 @@ export class ConversationMessages {
     if (messageIds.length === 0) return heads;
     const rows = await readRows<AttachmentRow>(
       tx ?? this.database,
-      `SELECT ${ATTACHMENT_HEAD} FROM conversation_attachment
+      `SELECT ${ATTACHMENT_HEAD_COLUMNS} FROM conversation_attachment
         WHERE message_id = ANY ($1::bigint[]) ORDER BY message_id, place`,
       [messageIds],
     );

@@ -4,13 +4,13 @@ import { Database, type Page, type PageRequest, readRows, type Tx } from '../pla
 import type { ConversationHead } from './conversation';
 import {
   type ConversationRow,
-  Conversations,
+  ConversationsService,
   headColumns,
   newestFirst,
-  noSuchConversation,
+  conversationNotFound,
 } from './conversations.service';
 
-/** A conversation as an administrator sees it: the title is of what was said, so that it is content as well. */
+/** A conversation as administrators see it. The title counts as content and is left out. */
 export interface OverseenConversation extends Omit<ConversationHead, 'title'> {
   readonly person: string;
   readonly organisationId: number | null;
@@ -18,7 +18,7 @@ export interface OverseenConversation extends Omit<ConversationHead, 'title'> {
 }
 
 export interface OversightFilter extends PageRequest {
-  /** It is a part of a name or a mail address. */
+  /** Part of a name or an email address. */
   readonly person?: string | null;
   readonly model?: string | null;
 }
@@ -27,61 +27,57 @@ type OverseenRow = ConversationRow & { readonly person: string };
 
 const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person`;
 
-/**
- * Administrators may do these things with conversations of others. Content is read by `content`, which
- * callers put on record.
- */
+/** Administrators' access to the conversations of others. Callers log every use of `content`. */
 @Injectable()
 export class ConversationOversight {
   constructor(
     private readonly database: Database,
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
   ) {}
 
   async list(scope: Scope, filter: OversightFilter): Promise<Page<OverseenConversation>> {
     const { person = null, model = null } = filter;
-    const within = withinScope(scope, 4);
-    const keyset = newestFirst.clause(filter, 4 + within.parameters.length);
+    const condition = withinScope(scope, 4);
+    const keyset = newestFirst.clause(filter, 4 + condition.parameters.length);
     const rows = await this.database.rows<OverseenRow>(
       `SELECT ${COLUMNS}, ${newestFirst.positions} FROM conversation c JOIN user_account u ON u.id = c.user_id
         WHERE ($1::text IS NULL OR strpos(lower(u.display_name || ' ' || u.email), lower($1)) > 0)
           AND ($2::text IS NULL OR c.model = $2)
-          AND ${within.sql} AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $3`,
-      [person, model, keyset.limit, ...within.parameters, ...keyset.parameters],
+          AND ${condition.sql} AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $3`,
+      [person, model, keyset.limit, ...condition.parameters, ...keyset.parameters],
     );
     const page = newestFirst.page(rows, filter);
-    return { ...page, rows: page.rows.map(overseen) };
+    return { ...page, rows: page.rows.map(toOverseen) };
   }
 
   async get(scope: Scope, id: number, tx?: Tx): Promise<OverseenConversation> {
-    return overseen(await this.row(scope, id, tx));
+    return toOverseen(await this.row(scope, id, tx));
   }
 
-  /** The head has the conversation's title. */
   async content(scope: Scope, id: number, tx: Tx): Promise<ConversationHead> {
     return this.conversations.head(await this.row(scope, id, tx));
   }
 
   async remove(scope: Scope, id: number, tx: Tx): Promise<OverseenConversation> {
-    const found = overseen(await this.row(scope, id, tx));
+    const conversation = toOverseen(await this.row(scope, id, tx));
     await tx.query('DELETE FROM conversation WHERE id = $1', [id]);
-    return found;
+    return conversation;
   }
 
   private async row(scope: Scope, id: number, tx?: Tx): Promise<OverseenRow> {
-    const within = withinScope(scope, 2);
+    const condition = withinScope(scope, 2);
     const [row] = await readRows<OverseenRow>(
       tx ?? this.database,
       `SELECT ${COLUMNS} FROM conversation c JOIN user_account u ON u.id = c.user_id
-        WHERE c.id = $1 AND ${within.sql}`,
-      [id, ...within.parameters],
+        WHERE c.id = $1 AND ${condition.sql}`,
+      [id, ...condition.parameters],
     );
-    if (row === undefined) throw noSuchConversation();
+    if (row === undefined) throw conversationNotFound();
     return row;
   }
 }
 
-function overseen(row: OverseenRow): OverseenConversation {
+function toOverseen(row: OverseenRow): OverseenConversation {
   return {
     id: row.id,
     userId: row.userId,
@@ -97,7 +93,7 @@ function overseen(row: OverseenRow): OverseenConversation {
 }
 
 /**
- * The condition on the conversation `c`, which belongs to the place of its person when it was begun; its parameters are
+ * Condition on the conversation `c`, which belongs to the organisation its user had when it was started. Parameters are
  * numbered from `first`.
  */
 function withinScope(scope: Scope, first: number): { sql: string; parameters: readonly number[] } {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../kernel';
-import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type TableRow, type Tx } from '../platform';
 import type { ConversationHead } from './conversation';
 import { ConversationContent } from './conversation-content';
 
-export type ConversationRow = Row<'conversation'> & {
+export type ConversationRow = TableRow<'conversation'> & {
   readonly costNano: string;
   readonly messages: number;
 };
@@ -17,25 +17,25 @@ export const newestFirst = new Keyset(
   'descending',
 );
 
-/** They are columns of the conversations `c` that a query has chosen. */
+/** Columns of a conversation head; the query must alias the conversation as `c`. */
 export const headColumns = `c.*,
   (SELECT coalesce(sum(m.cost_nano), 0)::text FROM conversation_message m WHERE m.conversation_id = c.id) AS cost_nano,
   (SELECT count(*)::integer FROM conversation_message m
     WHERE m.conversation_id = c.id AND m.role <> 'model') AS messages`;
 
-const LONGEST_TITLE = 120;
-const MOST_CONVERSATIONS = 5_000;
+const MAX_TITLE_LENGTH = 120;
+const MAX_CONVERSATIONS = 5_000;
 
 interface LockedConversation {
   readonly model: string;
   readonly isTitled: boolean;
-  /** Its person belonged to another organisation, or to none, when it was begun. */
+  /** The user has changed organisation since the conversation was started. */
   readonly isOfFormerPlace: boolean;
 }
 
-/** A person's own conversations: every read and change names whose they are. */
+/** A user's own conversations: every read and change is limited to the user id. */
 @Injectable()
-export class Conversations {
+export class ConversationsService {
   constructor(
     private readonly database: Database,
     private readonly content: ConversationContent,
@@ -52,33 +52,36 @@ export class Conversations {
     return { ...page, rows: page.rows.map((row) => this.head(row)) };
   }
 
-  /** The titles found have all of the words, the newest first. Titles are encrypted: they are read one by one. */
-  async search(userId: number, words: string, most: number): Promise<ConversationHead[]> {
-    const wanted = words
+  /**
+   * Finds conversations whose title has all the words, newest first. Titles are encrypted, so each is decrypted to
+   * compare.
+   */
+  async search(userId: number, query: string, limit: number): Promise<ConversationHead[]> {
+    const searchWords = query
       .toLocaleLowerCase()
       .split(/\s+/)
       .filter((word) => word !== '');
     const rows = await this.database.rows<Pick<ConversationRow, 'id' | 'title'>>(
       `SELECT id, title FROM conversation c WHERE user_id = $1 ORDER BY c.updated_at DESC, c.id DESC
-        LIMIT ${MOST_CONVERSATIONS}`,
+        LIMIT ${MAX_CONVERSATIONS}`,
       [userId],
     );
-    const found = rows.filter(({ id, title }) => {
+    const matches = rows.filter(({ id, title }) => {
       const text = (this.content.text(id, 'title', title) ?? '').toLocaleLowerCase();
-      return wanted.every((word) => text.includes(word));
+      return searchWords.every((word) => text.includes(word));
     });
     const heads = await this.database.rows<ConversationRow>(
       `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = ANY ($2::integer[])
         ORDER BY c.updated_at DESC, c.id DESC`,
-      [userId, found.slice(0, most).map(({ id }) => id)],
+      [userId, matches.slice(0, limit).map(({ id }) => id)],
     );
     return heads.map((row) => this.head(row));
   }
 
   async get(userId: number, id: number): Promise<ConversationHead> {
-    const found = await this.find(userId, id);
-    if (found === null) throw noSuchConversation();
-    return found;
+    const conversation = await this.find(userId, id);
+    if (conversation === null) throw conversationNotFound();
+    return conversation;
   }
 
   async find(userId: number, id: number): Promise<ConversationHead | null> {
@@ -94,12 +97,12 @@ export class Conversations {
       'SELECT count(*)::integer AS count FROM conversation WHERE user_id = $1',
       [userId],
     );
-    if (count >= MOST_CONVERSATIONS) {
+    if (count >= MAX_CONVERSATIONS) {
       throw fault('conflict', {
-        message: `An account keeps at most ${MOST_CONVERSATIONS.toLocaleString('en')} conversations. Delete some first.`,
+        message: `An account keeps at most ${MAX_CONVERSATIONS.toLocaleString('en')} conversations. Delete some first.`,
       });
     }
-    const [{ id }] = await tx.query<[Row<'conversation', 'id'>]>(
+    const [{ id }] = await tx.query<[TableRow<'conversation', 'id'>]>(
       'INSERT INTO conversation (user_id, model) VALUES ($1, $2) RETURNING id',
       [userId, model],
     );
@@ -107,7 +110,6 @@ export class Conversations {
     return id;
   }
 
-  /** It serves a change within the transaction: the row is locked meanwhile. */
   async lock(tx: Tx, userId: number, id: number): Promise<LockedConversation> {
     const [row] = await readRows<LockedConversation>(
       tx,
@@ -117,7 +119,7 @@ export class Conversations {
           FOR NO KEY UPDATE OF c`,
       [userId, id],
     );
-    if (row === undefined) throw noSuchConversation();
+    if (row === undefined) throw conversationNotFound();
     return row;
   }
 
@@ -126,18 +128,17 @@ export class Conversations {
     await this.setTitle(tx, id, title);
   }
 
-  /** Safe to repeat: the second time there is nothing to delete. */
   async remove(tx: Tx, userId: number, id: number): Promise<void> {
     await this.lock(tx, userId, id);
     await tx.query('DELETE FROM conversation WHERE id = $1', [id]);
   }
 
-  /** From here another model answers; the thread says so, unless nothing was said yet. */
+  /** Changes the model from here on, and adds a note to the thread if it has messages. */
   async chooseModel(tx: Tx, userId: number, id: number, model: string): Promise<void> {
-    const { model: before } = await this.lock(tx, userId, id);
-    if (before === model) return;
+    const { model: previousModel } = await this.lock(tx, userId, id);
+    if (previousModel === model) return;
     await tx.query('UPDATE conversation SET model = $2 WHERE id = $1', [id, model]);
-    const [last] = await tx.query<Row<'conversation_message', 'id, role'>[]>(
+    const [last] = await tx.query<TableRow<'conversation_message', 'id, role'>[]>(
       'SELECT id, role FROM conversation_message WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1',
       [id],
     );
@@ -151,11 +152,10 @@ export class Conversations {
       );
   }
 
-  /** The first words of the first message, until its owner gives it another title. */
   async titleAfter(tx: Tx, id: number, firstMessage: string): Promise<void> {
     const line = firstMessage.split('\n').find((text) => text.trim() !== '') ?? '';
-    const words = shortened(line.trim());
-    if (words !== '') await this.setTitle(tx, id, words);
+    const title = shorten(line.trim());
+    if (title !== '') await this.setTitle(tx, id, title);
   }
 
   head(row: ConversationRow): ConversationHead {
@@ -172,19 +172,18 @@ export class Conversations {
   }
 
   private async setTitle(tx: Tx, id: number, title: string): Promise<void> {
-    const sealed = this.content.seal(id, 'title', title.slice(0, LONGEST_TITLE));
+    const sealed = this.content.seal(id, 'title', title.slice(0, MAX_TITLE_LENGTH));
     await tx.query('UPDATE conversation SET title = $2 WHERE id = $1', [id, sealed]);
   }
 }
 
-/** It keeps whole words, and has a sign that there were more. */
-function shortened(line: string): string {
-  const most = LONGEST_TITLE / 2;
-  if (line.length <= most) return line;
-  const cut = line.slice(0, most);
+function shorten(line: string): string {
+  const maxLength = MAX_TITLE_LENGTH / 2;
+  if (line.length <= maxLength) return line;
+  const cut = line.slice(0, maxLength);
   const space = cut.lastIndexOf(' ');
-  return `${(space > most / 2 ? cut.slice(0, space) : cut).replace(/[\s.,:;–-]+$/, '')}…`;
+  return `${(space > maxLength / 2 ? cut.slice(0, space) : cut).replace(/[\s.,:;–-]+$/, '')}…`;
 }
 
-export const noSuchConversation = (): Fault =>
+export const conversationNotFound = (): Fault =>
   fault('not_found', { param: 'conv_id', message: 'There is no conversation with this id.' });

@@ -1,7 +1,7 @@
 export { type ChatModel, ChatModels } from './chat-models';
 export { ChatModule } from './chat.module';
-export { ChatTurns } from './chat-turns.service';
-export type { ConversationHead, Message } from './conversation';
+export { ChatTurnsService } from './chat-turns.service';
+export type { ConversationHead, ConversationMessage } from './conversation';
 export { type Attachment, ConversationMessages } from './conversation-messages';
 export { sealedConversations } from './conversation-content';
 export {
@@ -10,6 +10,6 @@ export {
   type OversightFilter,
 } from './conversation-oversight';
 export { ConversationRetention } from './conversation-retention';
-export { Conversations } from './conversations.service';
-export type { RunningTurn, Turn, TurnEnd } from './turn';
-export { WebchatKeys } from './webchat-keys.service';
+export { ConversationsService } from './conversations.service';
+export type { RunningTurn, ChatTurn, TurnEnd } from './turn';
+export { WebchatKeysService } from './webchat-keys.service';

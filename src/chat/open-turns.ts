@@ -3,7 +3,7 @@ import { Notifications } from '../platform';
 
 const CHANNEL = 'conversation_gone';
 
-/** The answers that this node is writing, so that one ends when its conversation is deleted, on whichever node. */
+/** Replies that this node is writing, so that each stops when its conversation is deleted, on any node. */
 @Injectable()
 export class OpenTurns implements OnApplicationBootstrap {
   private readonly open = new Map<number, () => void>();
@@ -14,7 +14,7 @@ export class OpenTurns implements OnApplicationBootstrap {
     await this.notifications.on(CHANNEL, (id) => this.open.get(Number(id))?.());
   }
 
-  /** There is one at a time in a conversation. The function that comes back ends the watch. */
+  /** Registers the only open turn of a conversation; returns a function that unregisters it. */
   add(conversationId: number, stop: () => void): () => void {
     this.open.set(conversationId, stop);
     return () => {

@@ -1,57 +1,50 @@
-import type { InnerAccount, InnerRoute } from '../gateway';
+import type { InnerCharge, InnerRoute } from '../gateway';
 import type { Fault, Nano } from '../kernel';
 import type { Caller } from '../keys';
-import type { AnswerText, StreamProblem } from './answer-text';
-import type { Message, MessageState } from './conversation';
+import type { ReplyText, StreamProblem } from './reply-text';
+import type { ConversationMessage, MessageState } from './conversation';
 import type { Attachment } from './conversation-messages';
 
-export interface Question {
+export interface ChatQuestion {
   readonly text: string;
   readonly attachments: readonly Attachment[];
-  /** The page's own name of the turn: sent twice, it is carried out once. */
+  /** Idempotency id chosen by the page: a turn sent twice runs once. */
   readonly turnId: string;
-  /** Asks the last question again, as a new request. */
   readonly isRetry: boolean;
 }
 
-/** A turn whose question is kept and whose answer is begun. */
-export interface Turn {
+export interface ChatTurn {
   readonly conversationId: number;
   readonly answerId: string;
   readonly requestId: string;
   readonly model: string;
   readonly caller: Caller;
   readonly takesImages: boolean;
-  /** The answer that this one is to better. */
-  readonly retryOf: Message | null;
+  readonly retryOf: ConversationMessage | null;
 }
 
 export interface TurnReader {
   route(route: InnerRoute): void;
-  /** It is false while there is no room for more. */
+  /** Returns false while the reader cannot take more. */
   text(piece: string): boolean;
 }
 
-/** The request of a turn ended in this way. */
 export interface TurnOutcome {
-  readonly answer: AnswerText;
+  readonly answer: ReplyText;
   readonly route: InnerRoute | null;
   readonly isStopped: boolean;
-  readonly account: InnerAccount | null;
-  /** There is no answer for this reason; null where one was begun. */
+  readonly account: InnerCharge | null;
   readonly error: Fault | null;
 }
 
 export interface TurnEnd {
-  /** The model that answered. */
   readonly model: string;
   readonly state: Exclude<MessageState, 'open'>;
   readonly text: string;
   readonly problem: StreamProblem | null;
-  /** A caller without a stream is told this; null where something was said. */
+  /** Error for non-streaming callers; null if the reply has text. */
   readonly refusal: Fault | null;
-  readonly account: InnerAccount | null;
-  /** It is the cost of the whole conversation. */
+  readonly account: InnerCharge | null;
   readonly totalNano: Nano;
 }
 

@@ -3,9 +3,9 @@ import { ActivityLog } from '../audit';
 import { Limits, type LimitState } from '../billing';
 import { type Actor, atLeast, DAY_MS, HOUR_MS, nanoPerUsd } from '../kernel';
 import { type Caller, KeyDirectory, KeysService, type IssuedKey } from '../keys';
-import { Database, readRows, type Row, Settings, type Tx } from '../platform';
+import { Database, readRows, type TableRow, Settings, type Tx } from '../platform';
 
-type KnownKey = Row<'api_key', 'id, public_id, status'> & { readonly isAlive: boolean };
+type WebchatKeyRow = TableRow<'api_key', 'id, public_id, status'> & { readonly isAlive: boolean };
 
 export interface WebchatKey {
   readonly id: number;
@@ -15,16 +15,16 @@ export interface WebchatKey {
   readonly budget: LimitState | null;
 }
 
-const IDLE_MS = 7 * DAY_MS;
-const IDLE_ADMINISTRATOR_MS = 12 * HOUR_MS;
-const NAME = 'Web chat';
+const MAX_IDLE_MS = 7 * DAY_MS;
+const MAX_ADMINISTRATOR_IDLE_MS = 12 * HOUR_MS;
+const KEY_NAME = 'Web chat';
 
 /**
- * The key of a person's web chat. There is one a person, and its row keeps the month's budget across sessions. A new
- * session gives it a new secret; the end of that session removes it.
+ * The API key of a user's web chat, one per user, whose row keeps the month's budget across sessions. A new session
+ * issues a new secret, and the session's end revokes it.
  */
 @Injectable()
-export class WebchatKeys {
+export class WebchatKeysService {
   constructor(
     private readonly database: Database,
     private readonly keys: KeysService,
@@ -34,39 +34,37 @@ export class WebchatKeys {
     private readonly settings: Settings,
   ) {}
 
-  /** A new secret, which ends the one before. */
   async issue(actor: Actor): Promise<WebchatKey> {
-    const expiresAt = endOf(actor);
+    const expiresAt = expiryFor(actor);
     const { issued, budget } = await this.database.transaction(async (tx) => {
-      const issued = await this.renew(tx, actor, expiresAt);
-      return { issued, budget: await this.limits.state({ kind: 'key', id: issued.id }, tx) };
+      const issuedKey = await this.createOrRotate(tx, actor, expiresAt);
+      return { issued: issuedKey, budget: await this.limits.state({ kind: 'key', id: issuedKey.id }, tx) };
     });
     this.directory.forget({ what: 'key', id: issued.id });
     return { id: issued.id, publicId: issued.publicId, text: issued.text, expiresAt, budget };
   }
 
-  /** In a turn of this person's chat this caller calls. */
   async callerFor(actor: Actor): Promise<Caller> {
-    const known = await this.knownOf(this.database.source.manager, actor);
-    if (known?.isAlive === true) return this.directory.callerOf(known.id);
+    const existingKey = await this.findKey(this.database.source.manager, actor);
+    if (existingKey?.isAlive === true) return this.directory.callerOf(existingKey.id);
     const issued = await this.database.transaction(async (tx) => {
-      // Another turn may have made it meanwhile.
-      await this.takeTurns(tx, actor);
-      const current = await this.knownOf(tx, actor);
+      // Another turn could have created the key meanwhile.
+      await this.lockUser(tx, actor);
+      const current = await this.findKey(tx, actor);
       if (current?.isAlive === true) return { id: current.id };
-      return this.renew(tx, actor, endOf(actor));
+      return this.createOrRotate(tx, actor, expiryFor(actor));
     });
     this.directory.forget({ what: 'key', id: issued.id });
     return this.directory.callerOf(issued.id);
   }
 
-  private async renew(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
-    await this.takeTurns(tx, actor);
-    const known = await this.knownOf(tx, actor);
-    const isNew = known === null || known.status === 'revoked';
+  private async createOrRotate(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
+    await this.lockUser(tx, actor);
+    const existingKey = await this.findKey(tx, actor);
+    const isNew = existingKey === null || existingKey.status === 'revoked';
     const issued = isNew
-      ? await this.make(tx, actor, expiresAt)
-      : await this.revive(tx, actor, known, expiresAt);
+      ? await this.create(tx, actor, expiresAt)
+      : await this.rotate(tx, actor, existingKey, expiresAt);
     await tx.query(
       `INSERT INTO webchat_key (user_id, key_id, session_id) VALUES ($1, $2, $3)
        ON CONFLICT ON CONSTRAINT webchat_key_pkey
@@ -75,16 +73,16 @@ export class WebchatKeys {
     );
     await this.activity.write(tx, {
       action: isNew ? 'key.created' : 'key.rotated',
-      object: { type: 'key', id: issued.id, label: NAME },
+      object: { type: 'key', id: issued.id, label: KEY_NAME },
     });
     return issued;
   }
 
-  private make(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
+  private create(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
     const limit = BigInt(this.settings.webchatBudgetUsd) * nanoPerUsd;
     return this.keys.issue({ kind: 'user', userId: actor.userId }, tx, {
       kind: 'webchat',
-      name: NAME,
+      name: KEY_NAME,
       createdBy: `user ${actor.userId}`,
       userId: actor.userId,
       organisationId: null,
@@ -95,10 +93,10 @@ export class WebchatKeys {
     });
   }
 
-  private async revive(
+  private async rotate(
     tx: Tx,
     { userId }: Actor,
-    { publicId }: KnownKey,
+    { publicId }: WebchatKeyRow,
     expiresAt: Date,
   ): Promise<IssuedKey> {
     const scope = { kind: 'user', userId } as const;
@@ -106,12 +104,12 @@ export class WebchatKeys {
     return this.keys.rotate(scope, tx, publicId);
   }
 
-  private takeTurns(tx: Tx, { userId }: Actor): Promise<unknown> {
+  private lockUser(tx: Tx, { userId }: Actor): Promise<unknown> {
     return tx.query(`SELECT pg_advisory_xact_lock(hashtext('webchat key'), $1)`, [userId]);
   }
 
-  private async knownOf(tx: Tx, { userId }: Actor): Promise<KnownKey | null> {
-    const [row] = await readRows<KnownKey>(
+  private async findKey(tx: Tx, { userId }: Actor): Promise<WebchatKeyRow | null> {
+    const [row] = await readRows<WebchatKeyRow>(
       tx,
       `SELECT k.id, k.public_id, k.status,
               k.status = 'active' AND k.expires_at > now()
@@ -123,6 +121,6 @@ export class WebchatKeys {
   }
 }
 
-/** It lasts as long as a session may be idle. */
-const endOf = ({ role }: Actor): Date =>
-  new Date(Date.now() + (atLeast(role, 'department_admin') ? IDLE_ADMINISTRATOR_MS : IDLE_MS));
+/** The key expires when the session would, if idle. */
+const expiryFor = ({ role }: Actor): Date =>
+  new Date(Date.now() + (atLeast(role, 'department_admin') ? MAX_ADMINISTRATOR_IDLE_MS : MAX_IDLE_MS));

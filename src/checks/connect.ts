@@ -7,13 +7,13 @@ export interface ConnectOptions {
   readonly port: number;
   readonly secure: boolean;
   readonly deadlineMs: number;
-  /** Resolves and checks the name, where not every address may be connected to. */
+  /** Resolves and checks the host name if some addresses are not allowed. */
   readonly lookup?: LookupFunction;
-  /** Certificates in PEM that are trusted besides the usual ones. */
+  /** PEM certificates to trust in addition to the default ones. */
   readonly ca?: string | undefined;
 }
 
-/** Opens a connection, with its handshake where it is a secure one, and closes it. Nothing is sent. */
+/** Opens a connection (with the TLS handshake if secure) and closes it. Sends nothing. */
 export async function tryConnection(options: ConnectOptions): Promise<void> {
   const { port, secure, deadlineMs, lookup, ca } = options;
   const host = options.host.replace(/^\[(.*)\]$/, '$1');
@@ -33,7 +33,7 @@ export async function tryConnection(options: ConnectOptions): Promise<void> {
     if (signal.aborted) throw new Error(`no connection within ${deadlineMs} ms`, { cause: error });
     throw error;
   } finally {
-    // Events after the end of the examination do not matter.
+    // Errors after the check are irrelevant.
     socket.on('error', () => undefined).destroy();
   }
 }

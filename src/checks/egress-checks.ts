@@ -6,31 +6,31 @@ import {
   providerCertificates,
   readCurrent,
 } from '../catalogue';
-import { firstEndIn, MasterKeys, NoProxy, SecretBox, type Settings } from '../platform';
+import { earliestExpiry, MasterKeys, NoProxy, SecretBox, type Settings } from '../platform';
 import { tryConnection } from './connect';
-import { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
+import { type CheckContext, fail, type CheckFinding, ok, reasonOf, warn } from './check-finding';
 
 const PROXY_DEADLINE_MS = 3_000;
-/** Time enough to have a new certificate made. */
+/** Leaves enough time to get a new certificate issued. */
 const NOTICE_DAYS = 30;
 
-/** The proxies answer, and the certificates of the settings hold for a while. */
-export async function egress(settings: Settings): Promise<Finding[]> {
+export async function checkEgress(settings: Settings): Promise<CheckFinding[]> {
   const { egressProxy, egressProxies, noProxy } = settings;
-  const named = egressProxies.map(({ name, url }) => [`proxy ${name}`, url] as const);
-  const proxies = egressProxy === undefined ? named : [['proxy', egressProxy] as const, ...named];
+  const namedProxies = egressProxies.map(({ name, url }) => [`proxy ${name}`, url] as const);
+  const proxies =
+    egressProxy === undefined ? namedProxies : [['proxy', egressProxy] as const, ...namedProxies];
   const { unreadable } = new NoProxy(noProxy);
   return [
-    ...(await Promise.all(proxies.map(([what, url]) => proxy(what, url, settings)))),
+    ...(await Promise.all(proxies.map(([what, url]) => checkProxy(what, url, settings)))),
     ...(unreadable.length === 0
       ? []
       : [warn('NO_PROXY', `stands for nothing: ${unreadable.join(', ')}`, 'Rules: docs/egress.md')]),
-    ...certificates('authorities', settings.egressCa),
-    ...certificates('client certificate', settings.egressClientCertificate),
+    ...checkCertificates('authorities', settings.egressCa),
+    ...checkCertificates('client certificate', settings.egressClientCertificate),
   ];
 }
 
-async function proxy(what: string, address: string, { egressCa }: Settings): Promise<Finding> {
+async function checkProxy(what: string, address: string, { egressCa }: Settings): Promise<CheckFinding> {
   const { hostname, port, protocol, host } = new URL(address);
   const secure = protocol === 'https:';
   try {
@@ -47,35 +47,39 @@ async function proxy(what: string, address: string, { egressCa }: Settings): Pro
   }
 }
 
-/** So do those that single providers have. */
-export async function providersCertified({ database, settings }: CheckContext): Promise<Finding[]> {
+export async function checkProviderCertificates({
+  database,
+  settings,
+}: CheckContext): Promise<CheckFinding[]> {
   const snapshot = await loadSnapshot(database);
   const box = new SecretBox(MasterKeys.parse(settings.masterKey));
-  const store = await CredentialStore.loaded(database, box, snapshot);
+  const store = await CredentialStore.create(database, box, snapshot);
   return providerCertificates(snapshot.providers, store).map(({ provider, what, endsAt }) => {
     const advice = 'Enter another one for the provider: docs/egress.md';
     const subject = `${what} of ${provider}`;
-    return endsAt === null ? fail(subject, 'cannot be read', advice) : lasting(subject, endsAt, advice);
+    return endsAt === null
+      ? fail(subject, 'cannot be read', advice)
+      : certificateFinding(subject, endsAt, advice);
   });
 }
 
-/** Providers whose stored settings still ask for HTTP/2, which suppliers were reached over in earlier versions. */
-export async function http2Ignored({ database }: CheckContext): Promise<Finding[]> {
+/** Warns of providers whose stored settings still request HTTP/2, which earlier versions supported. */
+export async function checkHttp2Settings({ database }: CheckContext): Promise<CheckFinding[]> {
   const { providers } = await database.transaction((tx) => readCurrent(tx));
   const names = [...providers.values()]
     .filter(({ settings }) => ignoredEgressFields(settings).includes('http2'))
     .map(({ name }) => name);
   if (names.length === 0) return [];
-  const found = `ignored in settings.egress of ${names.join(', ')}: suppliers are reached over HTTP/1.1`;
-  return [warn('HTTP/2', found, 'Remove "http2" from settings.egress of the provider.')];
+  const message = `ignored in settings.egress of ${names.join(', ')}: suppliers are reached over HTTP/1.1`;
+  return [warn('HTTP/2', message, 'Remove "http2" from settings.egress of the provider.')];
 }
 
-function certificates(what: string, pem: string | undefined): Finding[] {
-  const endsAt = pem === undefined ? null : firstEndIn(pem);
-  return endsAt === null ? [] : [lasting(what, endsAt, 'Replace it, and restart the service.')];
+function checkCertificates(what: string, pem: string | undefined): CheckFinding[] {
+  const endsAt = pem === undefined ? null : earliestExpiry(pem);
+  return endsAt === null ? [] : [certificateFinding(what, endsAt, 'Replace it, and restart the service.')];
 }
 
-function lasting(what: string, endsAt: Date, advice: string): Finding {
+function certificateFinding(what: string, endsAt: Date, advice: string): CheckFinding {
   const days = Math.floor((endsAt.getTime() - Date.now()) / DAY_MS);
   const day = endsAt.toISOString().slice(0, 10);
   if (days < 0) return fail(what, `ended on ${day}`, advice);

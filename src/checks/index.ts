@@ -1,19 +1,19 @@
 export {
-  catalogueLoaded,
-  credentialsAccepted,
-  isServedByReal,
-  safeguardsJudged,
-  suppliersPaid,
-  suppliersReachable,
+  checkCatalogue,
+  checkCredentials,
+  isServedByRealSupplier,
+  checkSafeguardsModel,
+  checkSupplierKeys,
+  checkSuppliersReachable,
 } from './catalogue-checks';
-export { egress, http2Ignored, providersCertified } from './egress-checks';
-export { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
+export { checkEgress, checkHttp2Settings, checkProviderCertificates } from './egress-checks';
+export { type CheckContext, fail, type CheckFinding, ok, reasonOf, warn } from './check-finding';
 export {
-  baseAddress,
-  dataFolder,
-  engine,
-  mail,
-  redis,
-  secretsFit,
-  settingNames,
-} from './surroundings-checks';
+  checkBaseUrl,
+  checkDataFolder,
+  checkEngine,
+  checkMail,
+  checkRedis,
+  checkSecrets,
+  checkSettingNames,
+} from './environment-checks';

@@ -6,29 +6,28 @@ import {
   type Channel,
   channelKinds,
   severities,
-  type Target,
+  type ChannelTarget,
 } from '../alerts';
 import { ActivityLog } from '../audit';
 import { type Database, MasterKeys, SecretBox, type Settings } from '../platform';
 import { locales } from '../views';
-import { type Command, type CommandContext, UsageError } from './command';
+import { type CliCommand, type CliContext, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** Channels of the platform itself belong to no organisation. */
 const PLATFORM = null;
 
 const channelsOf = (database: Database, settings: Settings): AlertChannels =>
   new AlertChannels(database, new SecretBox(MasterKeys.parse(settings.masterKey)), new ActivityLog(database));
 
-export const alertChannelList: Command = {
+export const alertChannelList: CliCommand = {
   usage: 'alert-channel:list',
   summary: 'Lists the alert channels of the platform, without their addresses and keys.',
-  run(words, context) {
-    parseArgs({ args: words, options: {} });
+  run(argv, context) {
+    parseArgs({ args: argv, options: {} });
     return withDatabase(async (database, settings) => {
       const channels = await channelsOf(database, settings).of(PLATFORM);
-      context.write(channels.length === 0 ? 'There are no channels.\n' : channels.map(described).join(''));
+      context.write(channels.length === 0 ? 'There are no channels.\n' : channels.map(channelLine).join(''));
       return 0;
     }, context);
   },
@@ -36,23 +35,23 @@ export const alertChannelList: Command = {
 
 const text = { type: 'string' } as const;
 
-export const alertChannelAdd: Command = {
+export const alertChannelAdd: CliCommand = {
   usage: `alert-channel:add ${channelKinds.join('|')} --name NAME [--severity ${severities.join('|')}] [--language LANGUAGE] [--audience ${audiences.join('|')}]`,
   summary:
     'Adds an alert channel of the platform. ALERT_CHANNEL_URL has its address, ALERT_CHANNEL_KEY the signing secret ' +
     'of a webhook or the integration key of PagerDuty; mail needs neither.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: { name: text, severity: text, language: text, audience: text },
     });
-    const [word, ...others] = positionals;
-    const kind = oneOf(channelKinds, word, 'The kind');
+    const [kindName, ...others] = positionals;
+    const kind = oneOf(channelKinds, kindName, 'The kind');
     const name = values.name?.trim() ?? '';
     if (others.length > 0) throw new UsageError('Name one kind of channel.');
     if (name === '' || name.length > 100) throw new UsageError('--name takes 1 to 100 characters.');
-    const wish = {
+    const input = {
       name,
       language: oneOf(locales, values.language ?? 'en', '--language'),
       audience: oneOf(audiences, values.audience ?? 'administrators', '--audience'),
@@ -62,18 +61,18 @@ export const alertChannelAdd: Command = {
     return withDatabase(async (database, settings) => {
       const client = new AlertClient(settings);
       const target = client.newTarget(PLATFORM, kind, targetIn(context));
-      const id = await channelsOf(database, settings).create(PLATFORM, kind, wish, target, commandActor);
+      const id = await channelsOf(database, settings).create(PLATFORM, kind, input, target, commandActor);
       context.write(`Channel ${id} was added.\n`);
       return 0;
     }, context);
   },
 };
 
-export const alertChannelRemove: Command = {
+export const alertChannelRemove: CliCommand = {
   usage: 'alert-channel:remove ID',
   summary: 'Removes an alert channel of the platform.',
-  run(words, context) {
-    const { positionals } = parseArgs({ args: words, allowPositionals: true, options: {} });
+  run(argv, context) {
+    const { positionals } = parseArgs({ args: argv, allowPositionals: true, options: {} });
     const [id = '', ...others] = positionals;
     if (!/^[1-9][0-9]{0,8}$/.test(id) || others.length > 0)
       throw new UsageError('Name one channel by its number. "alert-channel:list" lists them.');
@@ -85,8 +84,8 @@ export const alertChannelRemove: Command = {
   },
 };
 
-/** Arguments can be read by every user of the machine, so secrets come from the environment. */
-function targetIn({ environment }: CommandContext): Partial<Target> {
+/** Secrets come from the environment, because every user of the machine can read arguments. */
+function targetIn({ environment }: CliContext): Partial<ChannelTarget> {
   const { ALERT_CHANNEL_URL: url = '', ALERT_CHANNEL_KEY: key = '' } = environment;
   return { ...(url === '' ? {} : { url }), ...(key === '' ? {} : { key }) };
 }
@@ -101,6 +100,6 @@ function oneOf<Choice extends string>(
   return choice;
 }
 
-const described = ({ id, kind, name, host, leastSeverity, enabled, lastError }: Channel): string =>
+const channelLine = ({ id, kind, name, host, leastSeverity, enabled, lastError }: Channel): string =>
   `${id}  ${kind}  ${name}${host === '' ? '' : `  ${host}`}  from ${leastSeverity}${enabled ? '' : ', off'}` +
   `${lastError === null ? '' : `, last error: ${lastError}`}\n`;

@@ -3,23 +3,23 @@ import { parseArgs } from 'node:util';
 import { ActivityLog, AuditChain, ChainBreaks, systemActor } from '../audit';
 import { Organisation } from '../identity';
 import { type Database, errorCode, Logger } from '../platform';
-import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
+import { COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
 import { withDatabase } from './with-database';
 
-export const auditExport: Command = {
+export const auditExport: CliCommand = {
   usage: 'audit:export FILE [--organisation SLUG | --platform]',
   summary:
     'Seals the activity log and writes its chain into a new file: whole blocks with all their entries and the newest ' +
     'heads, which "audit:verify" needs nothing else for. --organisation writes the chain of one organisation, ' +
     '--platform that of entries of none. The export is itself on record.',
-  run(words, context) {
-    const { file, organisation, platform } = optionsOf(words);
+  run(argv, context) {
+    const { file, organisation, platform } = optionsOf(argv);
     return withDatabase(async (database, settings) => {
       const logger = Logger.create(settings, { write: (line) => context.writeStderr(line) });
       const breaks = new ChainBreaks(database, new ActivityLog(database));
       const chain = new AuditChain(database, logger, settings, breaks);
       const number = platform ? 0 : await numberOf(database, organisation);
-      await putOnRecord(database, number);
+      await recordExport(database, number);
       const bytes = await writeNew(file, (write) => chain.export(write, number));
       reportExport(context, file, bytes, chain.publicKey);
       return 0;
@@ -27,29 +27,29 @@ export const auditExport: Command = {
   },
 };
 
-function optionsOf(words: string[]): { file: string; organisation: string | undefined; platform: boolean } {
+function optionsOf(argv: string[]): { file: string; organisation: string | undefined; platform: boolean } {
   const { values, positionals } = parseArgs({
-    args: words,
+    args: argv,
     allowPositionals: true,
     options: { organisation: { type: 'string' }, platform: { type: 'boolean', default: false } },
   });
-  const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0) throw new UsageError('Name the one file to write.');
+  const [file, ...others] = positionals;
+  if (file === undefined || others.length > 0) throw new UsageError('Name the one file to write.');
   const { organisation, platform } = values;
   if (organisation !== undefined && platform) throw new UsageError('Take --organisation or --platform.');
   return { file, organisation, platform };
 }
 
-/** The chain of an organisation that is gone goes by its number. */
+/** Accepts the slug of an organisation, or the number of a deleted one. */
 async function numberOf(database: Database, organisation: string | undefined): Promise<number | undefined> {
   if (organisation === undefined) return undefined;
-  const found = await database.source.getRepository(Organisation).findOneBy({ slug: organisation });
-  if (found !== null) return found.id;
+  const match = await database.source.getRepository(Organisation).findOneBy({ slug: organisation });
+  if (match !== null) return match.id;
   if (/^[1-9]\d{0,8}$/.test(organisation)) return Number(organisation);
   throw new Error(`There is no organisation "${organisation}".`);
 }
 
-async function putOnRecord(database: Database, chain: number | undefined): Promise<void> {
+async function recordExport(database: Database, chain: number | undefined): Promise<void> {
   const log = new ActivityLog(database);
   await database.transaction((tx) =>
     log.write(tx, {
@@ -61,14 +61,14 @@ async function putOnRecord(database: Database, chain: number | undefined): Promi
   );
 }
 
-/** Answers how many bytes it has; a file that is not whole does not stay. */
+/** Returns the number of bytes written; an incomplete file is deleted. */
 async function writeNew(
   path: string,
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<number> {
   const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-    const why = errorCode(error) === 'EEXIST' ? 'it is there already' : errorCode(error);
-    throw new Error(`${path} cannot be written: ${why}.`, { cause: error });
+    const reason = errorCode(error) === 'EEXIST' ? 'it is there already' : errorCode(error);
+    throw new Error(`${path} cannot be written: ${reason}.`, { cause: error });
   });
   let bytes = 0;
   try {
@@ -85,7 +85,7 @@ async function writeNew(
   return bytes;
 }
 
-function reportExport(context: CommandContext, file: string, bytes: number, publicKey: Buffer): void {
+function reportExport(context: CliContext, file: string, bytes: number, publicKey: Buffer): void {
   context.write(
     `${file}: ${bytes.toLocaleString('en')} bytes, signed by ${publicKey.toString('base64url')}\n`,
   );

@@ -1,45 +1,45 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { chainName, type Finding, headsIn, type Verification, verifyExport } from '../audit';
+import { chainName, type Finding, headsIn, type ExportVerification, verifyExport } from '../audit';
 import { monotonicMs } from '../kernel';
-import { type Command, type CommandContext, UsageError } from './command';
+import { type CliCommand, type CliContext, UsageError } from './command';
 
 const CHUNK_BYTES = 1_024 * 1_024;
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
-export const auditVerify: Command = {
+export const auditVerify: CliCommand = {
   usage: 'audit:verify FILE [--key PUBLIC-KEY]… [--anchor FILE]',
   summary:
     'Checks an export of "audit:export" without the installation: says which entries were edited, removed, put in or ' +
     'moved, and which blocks. --key names the only keys that may sign, --anchor an anchor.jsonl that was kept elsewhere.',
-  async run(words, context) {
-    const { file, keys, anchor } = optionsOf(words);
+  async run(argv, context) {
+    const { file, keys, anchor } = optionsOf(argv);
     const heads = anchor === undefined ? [] : headsIn(await readFile(anchor, 'utf8'));
     if (anchor !== undefined && heads.length === 0) throw new Error(`${anchor} holds no heads.`);
-    const read = (everySignature: boolean): Promise<Verification> =>
+    const verify = (everySignature: boolean): Promise<ExportVerification> =>
       verifyExport(createReadStream(file, { highWaterMark: CHUNK_BYTES }), {
         everySignature,
         anchor: heads,
         ...(keys.length === 0 ? {} : { keys }),
       });
     const startedMs = monotonicMs();
-    const found = await read(false);
+    const result = await verify(false);
     const seconds = (monotonicMs() - startedMs) / 1_000;
-    // A fault is found at once; its place takes a look at every signature.
-    report(found.count === 0 ? found : await read(true), seconds, context);
-    return found.count === 0 ? 0 : 1;
+    // A fault is found quickly; locating it requires verifying every signature.
+    report(result.count === 0 ? result : await verify(true), seconds, context);
+    return result.count === 0 ? 0 : 1;
   },
 };
 
-function optionsOf(words: string[]): { file: string; keys: Buffer[]; anchor: string | undefined } {
+function optionsOf(argv: string[]): { file: string; keys: Buffer[]; anchor: string | undefined } {
   const { values, positionals } = parseArgs({
-    args: words,
+    args: argv,
     allowPositionals: true,
     options: { key: { type: 'string', multiple: true }, anchor: { type: 'string' } },
   });
-  const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0) throw new UsageError('Name the one file to verify.');
+  const [file, ...others] = positionals;
+  if (file === undefined || others.length > 0) throw new UsageError('Name the one file to verify.');
   const keys = (values.key ?? []).map((text) => {
     const key = Buffer.from(text, 'base64url');
     if (key.length !== 32) throw new UsageError('--key takes a public key as "audit:export" prints it.');
@@ -48,32 +48,32 @@ function optionsOf(words: string[]): { file: string; keys: Buffer[]; anchor: str
   return { file, keys, anchor: values.anchor };
 }
 
-function report(found: Verification, seconds: number, context: CommandContext): void {
+function report(result: ExportVerification, seconds: number, context: CliContext): void {
   const write = (text: string): void => context.write(text);
-  for (const finding of found.findings.slice(0, MOST_LISTED)) write(`${sentenceOf(finding)}\n`);
-  if (found.count > MOST_LISTED) write(`… and ${found.count - MOST_LISTED} more\n`);
+  for (const finding of result.findings.slice(0, MAX_LISTED)) write(`${findingText(finding)}\n`);
+  if (result.count > MAX_LISTED) write(`… and ${result.count - MAX_LISTED} more\n`);
   const number = (value: number): string => value.toLocaleString('en');
-  const { entries, blocks, emptyBlocks, chains, signers, madeAt } = found;
+  const { entries, blocks, emptyBlocks, chains, signers, madeAt } = result;
   if (emptyBlocks > 0) write(`Retention has emptied ${number(emptyBlocks)} blocks; their heads are here.\n`);
   write(`Made at ${madeAt ?? 'an unknown time'}, signed by ${signers.join(', ') || 'nobody'}.\n`);
   write(
     `audit:verify: ${number(entries)} entries in ${number(blocks)} blocks of ${number(chains)} chains, ` +
       `${number(Math.round(entries / Math.max(seconds, 0.001)))} entries/s: ` +
-      `${found.count === 0 ? 'all as they were sealed' : `${number(found.count)} findings`}\n`,
+      `${result.count === 0 ? 'all as they were sealed' : `${number(result.count)} findings`}\n`,
   );
 }
 
-function sentenceOf(finding: Finding): string {
+function findingText(finding: Finding): string {
   const { kind, chain, block, lastBlock, entry, line, detail } = finding;
   const blocks =
     lastBlock === undefined || lastBlock === block ? `block ${block}` : `blocks ${block} to ${lastBlock}`;
-  const place = [
+  const position = [
     ...(entry === undefined ? [] : [`entry ${entry}`]),
     ...(block === undefined ? [] : [blocks]),
     ...(chain === undefined ? [] : [chainName(chain)]),
     ...(line === undefined ? [] : [`line ${line}`]),
   ].join(', ');
-  return `${meanings[kind].padEnd(24)} ${place}${detail === undefined ? '' : ` (${detail})`}`;
+  return `${meanings[kind].padEnd(24)} ${position}${detail === undefined ? '' : ` (${detail})`}`;
 }
 
 const meanings: Readonly<Record<Finding['kind'], string>> = {

@@ -1,7 +1,7 @@
 import { describeEffective, loadSettings, NoProxy, spellingWarnings } from '../platform';
-import type { Command } from './command';
+import type { CliCommand } from './command';
 
-export const configCheck: Command = {
+export const configCheck: CliCommand = {
   usage: 'config check',
   summary:
     'Shows the settings in force, secrets masked. Lists every fault and ends with 78 when there are some.',

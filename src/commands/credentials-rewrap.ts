@@ -1,17 +1,17 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import { MasterKeys, rewrapColumn, type Tx } from '../platform';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { sealedColumns } from './sealed-columns';
 import { withDatabase } from './with-database';
 
-export const credentialsRewrap: Command = {
+export const credentialsRewrap: CliCommand = {
   usage: 'credentials rewrap',
   summary:
     'Moves everything that is encrypted from former master keys to the current one; afterwards those can go.',
-  run(words, context) {
-    parseArgs({ args: words, options: {} });
+  run(argv, context) {
+    parseArgs({ args: argv, options: {} });
     return withDatabase(async (database, settings) => {
       const { current, former } = MasterKeys.parse(settings.masterKey);
       if (former.length === 0)
@@ -22,10 +22,10 @@ export const credentialsRewrap: Command = {
       const unreadable: string[] = [];
       let moved = 0;
       for (const old of former) {
-        const recordOf = (what: string) => async (tx: Tx, count: number) => {
+        const recordOf = (subject: string) => async (tx: Tx, count: number) => {
           await activity.write(tx, {
             action: 'credential.rewrapped',
-            object: { type: 'credential', label: `${count} ${what}` },
+            object: { type: 'credential', label: `${count} ${subject}` },
             changes: { master_key_id: [old.id, current.id] },
             concerns: {},
             actor: commandActor,

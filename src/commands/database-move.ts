@@ -18,39 +18,39 @@ import {
   migrate,
   moveDatabase,
   type MoveProgress,
-  problemOfTarget,
+  targetProblem,
   type Settings,
   urlForLogin,
 } from '../platform';
-import { type Command, type CommandContext, UsageError } from './command';
-import { extensionsOf } from './extensions/loaded';
-import { installationOf, settingsOfInstallation } from './with-database';
+import { type CliCommand, type CliContext, UsageError } from './command';
+import { loadCommandExtensions } from './extensions/command-extensions';
+import { describeInstallation, settingsOfInstallation } from './with-database';
 
-export const databaseMove: Command = {
+export const databaseMove: CliCommand = {
   usage: 'database:move URL',
   summary:
     'Moves the embedded database, with all that it holds, to an empty one of an external PostgreSQL: postgres://… of a ' +
     'user who may make tables there; PGPASSWORD has the password. The service has to be stopped. Until it is done, nothing is changed but the target, ' +
     'and a move that failed is begun again by the same command.',
-  async run(words, context) {
-    const { positionals } = parseArgs({ args: words, options: {}, allowPositionals: true });
-    const targetUrl = urlIn(positionals, context.environment['PGPASSWORD']);
+  async run(argv, context) {
+    const { positionals } = parseArgs({ args: argv, options: {}, allowPositionals: true });
+    const targetUrl = parseTargetUrl(positionals, context.environment['PGPASSWORD']);
     const settings = settingsOfInstallation(context.environment);
-    const problem = problemOfSource(settings) ?? (await problemOfTarget(targetUrl));
+    const problem = problemOfSource(settings) ?? (await targetProblem(targetUrl));
     if (problem !== null) {
-      context.writeStderr(`Nothing can be moved to ${placeOf(targetUrl)}: ${problem}.\n`);
+      context.writeStderr(`Nothing can be moved to ${addressOf(targetUrl)}: ${problem}.\n`);
       return 1;
     }
-    context.writeStderr(`Installation: ${installationOf(settings)}\n`);
+    context.writeStderr(`Installation: ${describeInstallation(settings)}\n`);
     return move(settings, targetUrl, context);
   },
 };
 
 const SECRETS = ['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY'];
 
-function urlIn(positionals: readonly string[], password: string | undefined): string {
-  const [text, ...more] = positionals;
-  if (text === undefined || more.length > 0) throw new UsageError('Name the one database to move to.');
+function parseTargetUrl(positionals: readonly string[], password: string | undefined): string {
+  const [text, ...others] = positionals;
+  if (text === undefined || others.length > 0) throw new UsageError('Name the one database to move to.');
   if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
     throw new UsageError('The target is an address like postgres://user@host:5432/database.');
   const url = new URL(text);
@@ -71,8 +71,8 @@ function problemOfSource({ databaseUrl, dataFolder }: Settings): string | null {
     : null;
 }
 
-async function move(settings: Settings, targetUrl: string, context: CommandContext): Promise<number> {
-  const extensions = tablesOf((await extensionsOf(context, settings)).all);
+async function move(settings: Settings, targetUrl: string, context: CliContext): Promise<number> {
+  const extensions = tablesOf((await loadCommandExtensions(context, settings)).all);
   const source = await attachDatabase(settings, { migrations, extensions });
   try {
     const unlisted = await unlistedExtensions(source.ownerUrl, extensions);
@@ -84,7 +84,7 @@ async function move(settings: Settings, targetUrl: string, context: CommandConte
       );
       return 1;
     }
-    context.writeStderr(`Making the tables at ${placeOf(targetUrl)}.\n`);
+    context.writeStderr(`Making the tables at ${addressOf(targetUrl)}.\n`);
     const { masterKey, redisUrl } = settings;
     const installed = { tables: extensions, masterKey };
     await migrate({ url: targetUrl, migrations, queue: !redisUrl, extensions: installed });
@@ -93,7 +93,7 @@ async function move(settings: Settings, targetUrl: string, context: CommandConte
     await source.close();
   }
   if (!(await verifyTarget(targetUrl, settings, context))) return 1;
-  context.write(whatIsNext(targetUrl, settings, context));
+  context.write(nextStepsText(targetUrl, settings, context));
   return 0;
 }
 
@@ -101,7 +101,7 @@ async function moveRows(
   sourceUrl: string,
   targetUrl: string,
   { tables: extensions, masterKey }: InstalledTables,
-  context: CommandContext,
+  context: CliContext,
 ): Promise<void> {
   const startedMs = monotonicMs();
   const { tables, rows } = await moveDatabase({
@@ -111,12 +111,12 @@ async function moveRows(
       schema: extensionRole(extension),
       targetUrl: urlForLogin(targetUrl, extensionLogin(extension, targetUrl, masterKey)),
     })),
-    report: (progress) => context.writeStderr(`${lineOf(progress)}\n`),
+    report: (progress) => context.writeStderr(`${progressLine(progress)}\n`),
   });
   const seconds = (monotonicMs() - startedMs) / 1_000;
   context.write(
-    `Moved: ${counted(rows)} rows of ${tables} tables in ${seconds.toFixed(1)} s, ` +
-      `${counted(Math.round(rows / Math.max(seconds, 0.001)))} rows/s, each table compared.\n`,
+    `Moved: ${formatCount(rows)} rows of ${tables} tables in ${seconds.toFixed(1)} s, ` +
+      `${formatCount(Math.round(rows / Math.max(seconds, 0.001)))} rows/s, each table compared.\n`,
   );
 }
 
@@ -125,13 +125,12 @@ async function unlistedExtensions(url: string, listed: readonly ExtensionTables[
     const rows = await database.rows<{ extension: string }>(
       'SELECT DISTINCT extension FROM extension_migration ORDER BY extension',
     );
-    const known = new Set(listed.map(({ extension }) => extension));
-    return rows.map(({ extension }) => extension).filter((extension) => !known.has(extension));
+    const listedIds = new Set(listed.map(({ extension }) => extension));
+    return rows.map(({ extension }) => extension).filter((extension) => !listedIds.has(extension));
   });
 }
 
-/** The proofs that an installation is held to, at its new place. */
-function verifyTarget(targetUrl: string, settings: Settings, context: CommandContext): Promise<boolean> {
+function verifyTarget(targetUrl: string, settings: Settings, context: CliContext): Promise<boolean> {
   return usingDatabase(applicationUrl(targetUrl), async (database) => {
     const { checks } = await verifyMoney(database);
     const broken = checks.filter(({ wrong }) => wrong.length > 0);
@@ -144,37 +143,36 @@ function verifyTarget(targetUrl: string, settings: Settings, context: CommandCon
       settings,
       new ChainBreaks(database, new ActivityLog(database)),
     );
-    const found = await verifyExport(
-      linesOf((write) => chain.export(write)),
+    const audit = await verifyExport(
+      streamOf((write) => chain.export(write)),
       { everySignature: false },
     );
     context.write(
-      `audit:verify there: ${counted(found.entries)} entries in ${counted(found.blocks)} blocks: ` +
-        `${found.count === 0 ? 'all as they were sealed' : `${counted(found.count)} findings`}\n`,
+      `audit:verify there: ${formatCount(audit.entries)} entries in ${formatCount(audit.blocks)} blocks: ` +
+        `${audit.count === 0 ? 'all as they were sealed' : `${formatCount(audit.count)} findings`}\n`,
     );
-    return broken.length === 0 && found.count === 0;
+    return broken.length === 0 && audit.count === 0;
   });
 }
 
-/** What is written, to be read as a stream, a piece at a time. */
-async function* linesOf(
+async function* streamOf(
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): AsyncGenerator<Buffer> {
-  let given = Promise.withResolvers<string | null>();
-  let taken = Promise.withResolvers<void>();
+  let nextText = Promise.withResolvers<string | null>();
+  let consumed = Promise.withResolvers<void>();
   const working = work((text) => {
-    given.resolve(text);
-    return taken.promise;
+    nextText.resolve(text);
+    return consumed.promise;
   }).then(
-    () => given.resolve(null),
-    (error: unknown) => given.reject(error as Error),
+    () => nextText.resolve(null),
+    (error: unknown) => nextText.reject(error as Error),
   );
-  for (let text = await given.promise; text !== null; text = await given.promise) {
+  for (let text = await nextText.promise; text !== null; text = await nextText.promise) {
     yield Buffer.from(text);
-    given = Promise.withResolvers();
-    const before = taken;
-    taken = Promise.withResolvers();
-    before.resolve();
+    nextText = Promise.withResolvers();
+    const previous = consumed;
+    consumed = Promise.withResolvers();
+    previous.resolve();
   }
   await working;
 }
@@ -188,23 +186,23 @@ async function usingDatabase<T>(url: string, work: (database: Database) => Promi
   }
 }
 
-const counted = (count: number): string => count.toLocaleString('en');
+const formatCount = (count: number): string => count.toLocaleString('en');
 
-function lineOf({ step, table, rows, milliseconds }: MoveProgress): string {
-  const took = `${(milliseconds / 1_000).toFixed(1)} s`;
-  if (step === 'copies') return `  ${table}: ${counted(rows)} rows so far, ${took}`;
-  return `  ${table}: ${counted(rows)} rows ${step === 'copied' ? 'copied' : 'compared'}, ${took}`;
+function progressLine({ step, table, rows, milliseconds }: MoveProgress): string {
+  const duration = `${(milliseconds / 1_000).toFixed(1)} s`;
+  if (step === 'copies') return `  ${table}: ${formatCount(rows)} rows so far, ${duration}`;
+  return `  ${table}: ${formatCount(rows)} rows ${step === 'copied' ? 'copied' : 'compared'}, ${duration}`;
 }
 
-function placeOf(url: string): string {
+function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }
 
-function whatIsNext(
+function nextStepsText(
   targetUrl: string,
   { dataFolder, redisUrl }: Settings,
-  { environment }: CommandContext,
+  { environment }: CliContext,
 ): string {
   const address = new URL(targetUrl);
   if (address.password !== '') address.password = 'PASSWORD';

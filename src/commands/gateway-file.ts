@@ -16,28 +16,28 @@ import {
 } from '../catalogue';
 import { keyFields, KeyRegister } from '../keys';
 import { AddressGuard, type Database, MasterKeys, SecretBox, type Tx } from '../platform';
-import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
-import { loadedStyles } from './extensions/loaded';
-import { exportedKeys, FileKeys, type FreshKey } from './file-keys';
+import { COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
+import { loadStyles } from './extensions/command-extensions';
+import { exportedKeys, FileKeys, type IssuedFileKey } from './file-keys';
 import { commandActor } from './key-entries';
 import { changeCount, renderPlan } from './render-plan';
 import { SecretFile } from './secret-file';
 import { withDatabase } from './with-database';
 
-interface Options {
+interface GatewayCommandOptions {
   readonly path: string;
   readonly prune: boolean;
   readonly yes: boolean;
-  /** Secrets of new keys go here; undefined stands for standard output. */
+  /** File for the secrets of new keys; undefined for standard output. */
   readonly secrets?: string | undefined;
 }
 
-export const planGateway: Command = {
+export const planGateway: CliCommand = {
   usage: 'plan FILE [--prune]',
   summary: 'Shows what apply would change, having tried all of it. Changes nothing.',
-  run: (words, context) => {
+  run: (argv, context) => {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: { prune: { type: 'boolean', default: false } },
     });
@@ -49,15 +49,15 @@ export const planGateway: Command = {
   },
 };
 
-export const applyGateway: Command = {
+export const applyGateway: CliCommand = {
   usage: 'apply FILE [--yes] [--prune] [--secrets NEW_FILE]',
   summary:
     'Makes the catalogue as a gateway.yaml says: providers, models, prices, aliases, access, keys. All of it or ' +
     'nothing. Asks first unless --yes; what the file no longer has stays unless --prune. New keys are printed, this ' +
     'once, or written into the new file that --secrets names.',
-  run: (words, context) => {
+  run: (argv, context) => {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: {
         yes: { type: 'boolean', default: false },
@@ -70,13 +70,13 @@ export const applyGateway: Command = {
   },
 };
 
-export const exportGateway: Command = {
+export const exportGateway: CliCommand = {
   usage: 'export',
   summary:
     'Writes the catalogue and all keys as a gateway.yaml to standard output, without secrets. Applied again, ' +
     'the file changes nothing, but keeps from then on what it lists.',
-  run: (words, context) => {
-    parseArgs({ args: words, options: {} });
+  run: (argv, context) => {
+    parseArgs({ args: argv, options: {} });
     return withDatabase(async (database) => {
       context.write(gatewayText(await readCurrent(database.source.manager), await keysOf(database)));
       return 0;
@@ -87,66 +87,67 @@ export const exportGateway: Command = {
 const keysOf = (database: Database): ReturnType<typeof exportedKeys> =>
   exportedKeys(database, new KeyRegister(database, new Limits(database)));
 
-/** It is one file, read once. */
-interface Subject {
+interface GatewayFile {
   plan(): Promise<GatewayFilePlan>;
-  apply(shown?: string): Promise<Applied>;
+  apply(expectedFingerprint?: string): Promise<AppliedGatewayFile>;
 }
 
-interface Applied {
+interface AppliedGatewayFile {
   readonly plan: GatewayFilePlan;
-  readonly fresh: readonly FreshKey[];
+  readonly fresh: readonly IssuedFileKey[];
 }
 
 async function showAndApply(
-  { prune, yes, secrets }: Options,
-  context: CommandContext,
-  file: Subject,
+  { prune, yes, secrets }: GatewayCommandOptions,
+  context: CliContext,
+  file: GatewayFile,
 ): Promise<number> {
-  const shown = yes ? undefined : await file.plan();
-  if (shown !== undefined) {
-    context.write(renderPlan(shown, prune));
-    if (changeCount(shown, prune) === 0) return 0;
+  const previewedPlan = yes ? undefined : await file.plan();
+  if (previewedPlan !== undefined) {
+    context.write(renderPlan(previewedPlan, prune));
+    if (changeCount(previewedPlan, prune) === 0) return 0;
     if (!(await context.confirm('Apply this?'))) {
       context.write('Nothing was changed. --yes applies without asking.\n');
       return 1;
     }
   }
-  const kept = SecretFile.open(secrets);
+  const secretFile = SecretFile.open(secrets);
   try {
-    // Another may have changed the catalogue while the question stood there.
-    const { plan, fresh } = await file.apply(shown?.fingerprint);
-    if (shown === undefined) context.write(renderPlan(plan, prune));
+    const { plan, fresh } = await file.apply(previewedPlan?.fingerprint);
+    if (previewedPlan === undefined) context.write(renderPlan(plan, prune));
     if (changeCount(plan, prune) > 0) context.write('Applied.\n');
-    handOver(fresh, kept, context);
+    deliverSecrets(fresh, secretFile, context);
     return 0;
   } finally {
-    kept?.close();
+    secretFile?.close();
   }
 }
 
-/** The secrets of new keys, this once. */
-function handOver(fresh: readonly FreshKey[], kept: SecretFile | undefined, context: CommandContext): void {
+function deliverSecrets(
+  fresh: readonly IssuedFileKey[],
+  secretFile: SecretFile | undefined,
+  context: CliContext,
+): void {
   if (fresh.length === 0) return;
   const lines = fresh.map(({ name, text }) => `${name}: ${text}\n`).join('');
-  if (kept === undefined) context.write(`New keys, shown only now:\n${lines}`);
+  if (secretFile === undefined) context.write(`New keys, shown only now:\n${lines}`);
   else {
-    kept.write(lines);
-    context.write(`New keys are in ${kept.path}.\n`);
+    secretFile.write(lines);
+    context.write(`New keys are in ${secretFile.path}.\n`);
   }
 }
 
 function withFile(
-  { path, prune }: Options,
-  context: CommandContext,
-  work: (file: Subject) => Promise<number>,
+  { path, prune }: GatewayCommandOptions,
+  context: CliContext,
+  work: (file: GatewayFile) => Promise<number>,
 ): Promise<number> {
   return withDatabase(async (database, settings) => {
     const references = { environment: context.environment, folder: dirname(path) };
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
       proxyNames: proxyNamesIn(settings),
-      styles: await loadedStyles(settings, context),
+      styles: await loadStyles(settings, context),
       keyFields,
     });
     const box = new SecretBox(MasterKeys.parse(settings.masterKey));

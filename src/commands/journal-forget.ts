@@ -3,18 +3,18 @@ import { ActivityLog, changesOf } from '../audit';
 import { PostgresMoneyStore, type UnreadJournal } from '../billing';
 import { formatUsd } from '../kernel';
 import type { Database, Tx } from '../platform';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-export const journalForget: Command = {
+export const journalForget: CliCommand = {
   usage: 'journal:forget [NODE] [--yes]',
   summary:
     'Lists the dead nodes whose journals were not read, and what they hold. With NODE gives one up whose data folder ' +
     'is lost: what it holds is free again, and its journal charges nothing, should it turn up.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { yes: { type: 'boolean', default: false } },
       allowPositionals: true,
     });
@@ -22,34 +22,34 @@ export const journalForget: Command = {
     const [node] = positionals;
     return withDatabase(async (database) => {
       const store = new PostgresMoneyStore(database);
-      const unread = await store.unread();
+      const unread = await store.unreadJournals();
       if (node === undefined) {
         context.write(
-          unread.length === 0 ? 'No dead node holds anything.\n' : unread.map(described).join(''),
+          unread.length === 0 ? 'No dead node holds anything.\n' : unread.map(journalText).join(''),
         );
         return 0;
       }
-      const found = unread.find((each) => each.node === node);
-      if (found === undefined) {
+      const unreadJournal = unread.find((each) => each.node === node);
+      if (unreadJournal === undefined) {
         context.writeStderr(
           `${node} is no dead node that holds anything. "journal:forget" alone lists them.\n`,
         );
         return 1;
       }
-      context.write(described(found));
+      context.write(journalText(unreadJournal));
       const question = 'What this journal holds will never be charged. Forget it?';
       if (!values.yes && !(await context.confirm(question))) {
         context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
-      const done = await store.forget(node, (tx) => putOnRecord(database, tx, found));
-      context.write(done ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
-      return done ? 0 : 1;
+      const isForgotten = await store.forget(node, (tx) => recordForgotten(database, tx, unreadJournal));
+      context.write(isForgotten ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
+      return isForgotten ? 0 : 1;
     }, context);
   },
 };
 
-function putOnRecord(database: Database, tx: Tx, { node, journal, held }: UnreadJournal): Promise<void> {
+function recordForgotten(database: Database, tx: Tx, { node, journal, held }: UnreadJournal): Promise<void> {
   const freed = held.map(({ ref, amount }) => `${ref.kind} ${ref.id}: ${formatUsd(amount)} USD`);
   return new ActivityLog(database).write(tx, {
     action: 'journal.forgotten',
@@ -60,7 +60,7 @@ function putOnRecord(database: Database, tx: Tx, { node, journal, held }: Unread
   });
 }
 
-function described({ node, journal, heardAt, held }: UnreadJournal): string {
+function journalText({ node, journal, heardAt, held }: UnreadJournal): string {
   const limits = held.map(({ ref, amount }) => `  ${ref.kind} ${ref.id}: ${formatUsd(amount)} USD held\n`);
   return `${node}, last heard ${heardAt.toISOString()}, journal ${journal}\n${limits.join('')}`;
 }

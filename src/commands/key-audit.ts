@@ -5,22 +5,22 @@ import { presentRecord, recordColumns } from '../gateway';
 import { platformScope } from '../kernel';
 import { KeyRegister } from '../keys';
 import { csvLine } from '../web';
-import { type Command, UsageError } from './command';
-import { keyIdIn } from './key-words';
-import { instantOf, wholeNumberOf } from './readers';
+import { type CliCommand, UsageError } from './command';
+import { parseKeyId } from './key-options';
+import { instantOf, wholeNumberOf } from './option-parsers';
 import { withDatabase } from './with-database';
 
-const USUAL_ROWS = 100;
+const DEFAULT_ROWS = 100;
 
-export const keyAudit: Command = {
+export const keyAudit: CliCommand = {
   usage:
     'key audit ID [--from 2027-01-01] [--to 2027-02-01] [--model NAME] [--limit 100] [--format csv|json]',
   summary:
     'What was done with a key, the newest first: one line a request, with its tokens and its cost. ' +
     'json writes one object a line.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: {
         from: { type: 'string' },
@@ -30,12 +30,12 @@ export const keyAudit: Command = {
         format: { type: 'string', default: 'csv' },
       },
     });
-    const id = keyIdIn(positionals);
+    const id = parseKeyId(positionals);
     const filter = {
       from: values.from === undefined ? null : instantOf(values.from, '--from'),
       to: values.to === undefined ? null : instantOf(values.to, '--to'),
       model: values.model ?? null,
-      limit: values.limit === undefined ? USUAL_ROWS : wholeNumberOf(values.limit, '--limit'),
+      limit: values.limit === undefined ? DEFAULT_ROWS : wholeNumberOf(values.limit, '--limit'),
     };
     const isJson = values.format === 'json';
     if (!isJson && values.format !== 'csv') throw new UsageError('--format takes csv or json.');

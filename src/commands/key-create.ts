@@ -4,13 +4,13 @@ import { Organisation, type Ownership, UserAccount, hasAddress } from '../identi
 import { platformScope } from '../kernel';
 import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
-import { COMMAND_LINE, type Command, UsageError } from './command';
+import { COMMAND_LINE, type CliCommand, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyOptions, limitsIn, modelBudgetsOf, allowedNames } from './key-words';
-import { budgetOf, wholeNumberOf } from './readers';
+import { keyOptions, parseLimits, parseModelBudgets, resolveAllowedModels } from './key-options';
+import { budgetOf, wholeNumberOf } from './option-parsers';
 import { withDatabase } from './with-database';
 
-export const keyCreate: Command = {
+export const keyCreate: CliCommand = {
   usage:
     'key create --name NAME [--user EMAIL | --organisation SLUG | --project ID] [--models a,b] [--regions eu] ' +
     '[--budget 20/monthly] [--rpm 60] [--tpm 100000] [--parallel 4] [--model-budget gpt-x=5/daily] ' +
@@ -18,8 +18,8 @@ export const keyCreate: Command = {
   summary:
     'Makes a key and prints it, this once. Without an owner it belongs to the platform owner. ' +
     'Only the key itself goes to standard output.',
-  run(words, context) {
-    const options = optionsOf(words);
+  run(argv, context) {
+    const options = optionsOf(argv);
     return withDatabase(async (database, settings) => {
       const issued = await database.transaction((tx) => createKey(tx, settings, database, options));
       context.writeStderr(
@@ -31,15 +31,15 @@ export const keyCreate: Command = {
   },
 };
 
-interface Options {
+interface KeyCreateOptions {
   readonly owner: { readonly user?: string; readonly organisation?: string; readonly project?: string };
   readonly key: Omit<NewKey, keyof Ownership>;
   readonly modelBudgets: readonly string[];
 }
 
-function optionsOf(words: string[]): Options {
+function optionsOf(argv: string[]): KeyCreateOptions {
   const { values } = parseArgs({
-    args: words,
+    args: argv,
     options: {
       ...keyOptions,
       user: { type: 'string' },
@@ -51,7 +51,7 @@ function optionsOf(words: string[]): Options {
   if (name === undefined || name.trim() === '') throw new UsageError('--name is missing.');
   if ([user, organisation, project].filter((owner) => owner !== undefined).length > 1)
     throw new UsageError('A key has one owner: --user, --organisation or --project.');
-  const limits = limitsIn(values);
+  const limits = parseLimits(values);
   if (limits.expiresAt && limits.expiresAt.getTime() <= Date.now())
     throw new UsageError('--expires lies in the past.');
   return {
@@ -71,31 +71,31 @@ async function createKey(
   tx: Tx,
   settings: Settings,
   database: Database,
-  { owner, key, modelBudgets }: Options,
+  { owner, key, modelBudgets }: KeyCreateOptions,
 ): Promise<IssuedKey> {
   const keys = new KeysService(settings, new Limits(database));
-  const allowedModels = await allowedNames(tx, key.allowedModels);
+  const allowedModels = await resolveAllowedModels(tx, key.allowedModels);
   const issued = await keys.issue(platformScope, tx, {
     ...(await ownerOf(tx, keys, owner)),
     ...key,
     allowedModels,
-    modelBudgets: await modelBudgetsOf(tx, modelBudgets),
+    modelBudgets: await parseModelBudgets(tx, modelBudgets),
   });
-  await keyEntriesOf(database).created(tx, issued, commandActor);
+  await keyEntriesOf(database).recordCreated(tx, issued, commandActor);
   return issued;
 }
 
-async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Promise<Ownership> {
+async function ownerOf(tx: Tx, keys: KeysService, owner: KeyCreateOptions['owner']): Promise<Ownership> {
   const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
   if (owner.project !== undefined)
     return { ...unowned, projectId: wholeNumberOf(owner.project, '--project') };
   if (owner.organisation !== undefined) {
-    const found = await tx.findOneBy(Organisation, { slug: owner.organisation });
-    if (found === null) throw new Error(`There is no organisation "${owner.organisation}".`);
-    return { ...unowned, organisationId: found.id };
+    const organisation = await tx.findOneBy(Organisation, { slug: owner.organisation });
+    if (organisation === null) throw new Error(`There is no organisation "${owner.organisation}".`);
+    return { ...unowned, organisationId: organisation.id };
   }
   if (owner.user === undefined) {
-    if (await tx.existsBy(UserAccount, { role: 'platform_owner' })) return keys.usualOwner(tx);
+    if (await tx.existsBy(UserAccount, { role: 'platform_owner' })) return keys.defaultOwner(tx);
     throw new Error(
       'This installation has no platform owner yet. Start the service once (npm start): it makes the owner and ' +
         'prints the first two keys. Or name the owner of the key: --user, --organisation or --project.',

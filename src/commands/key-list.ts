@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
 import { Limits } from '../billing';
 import { formatUsd, platformScope } from '../kernel';
-import { KeyRegister, KeysService, type ManagedKey, type ShownStatus, shownStatuses } from '../keys';
+import { KeyRegister, KeysService, type ManagedKey, type DisplayStatus, displayStatuses } from '../keys';
 import { everyRow, type PageRequest } from '../platform';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyIdIn } from './key-words';
+import { parseKeyId } from './key-options';
 import { withDatabase } from './with-database';
 
-const PAGE = 200;
+const PAGE_SIZE = 200;
 
-export const keyList: Command = {
+export const keyList: CliCommand = {
   usage: 'key list [--status active|disabled|revoked|expired] [--name PART]',
   summary: 'Lists the keys, the newest first: id, name, status, budget and what is spent of it.',
-  run(words, context) {
+  run(argv, context) {
     const { values } = parseArgs({
-      args: words,
+      args: argv,
       options: { status: { type: 'string' }, name: { type: 'string' } },
     });
     const status = statusOf(values.status);
@@ -23,22 +23,22 @@ export const keyList: Command = {
       const register = new KeyRegister(database, new Limits(database));
       const read = (page: PageRequest) =>
         register.list(platformScope, { ...page, status, name: values.name });
-      for await (const key of everyRow(Infinity, PAGE, read)) context.write(`${lineOf(key)}\n`);
+      for await (const key of everyRow(Infinity, PAGE_SIZE, read)) context.write(`${keyLine(key)}\n`);
       return 0;
     }, context);
   },
 };
 
-export const keyRevoke: Command = {
+export const keyRevoke: CliCommand = {
   usage: 'key revoke ID',
   summary: 'Revokes a key for good. Every node refuses it within a second.',
-  run(words, context) {
-    const { positionals } = parseArgs({ args: words, allowPositionals: true });
-    const publicId = keyIdIn(positionals);
+  run(argv, context) {
+    const { positionals } = parseArgs({ args: argv, allowPositionals: true });
+    const publicId = parseKeyId(positionals);
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
       await database.transaction((tx) =>
-        keyEntriesOf(database).changing(
+        keyEntriesOf(database).recordChange(
           tx,
           publicId,
           () => keys.revoke(platformScope, tx, publicId),
@@ -51,14 +51,14 @@ export const keyRevoke: Command = {
   },
 };
 
-function statusOf(text: string | undefined): ShownStatus | undefined {
-  const status = shownStatuses.find((one) => one === text);
+function statusOf(text: string | undefined): DisplayStatus | undefined {
+  const status = displayStatuses.find((one) => one === text);
   if (text !== undefined && status === undefined)
-    throw new UsageError(`--status takes one of ${shownStatuses.join(', ')}.`);
+    throw new UsageError(`--status takes one of ${displayStatuses.join(', ')}.`);
   return status;
 }
 
-function lineOf({
+function keyLine({
   publicId,
   name,
   status,

@@ -4,25 +4,25 @@ import { Ledger, type PostingKind } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
 import { DAY_MS, formatUsd } from '../kernel';
 import type { Database, Tx } from '../platform';
-import type { Command, CommandContext } from './command';
+import type { CliCommand, CliContext } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-interface Span {
+interface RerateSpan {
   readonly from: Date;
   readonly to: Date;
   readonly priceOverride: PriceOverride;
 }
 
-export const moneyRerate: Command = {
+export const moneyRerate: CliCommand = {
   usage: 'money:rerate --from DAY --to DAY [--price OLD=NEW …] [--apply]',
   summary:
     'Prices the stored records of a span again. Without --price every stored cost must come out the same; with it, ' +
     'records of one price id are priced by another. Shows the difference, and posts it to the wallets with --apply. ' +
     'The last day is included; an instant in place of a day is the end itself.',
-  run(words, context) {
+  run(argv, context) {
     const { values } = parseArgs({
-      args: words,
+      args: argv,
       options: {
         from: { type: 'string' },
         to: { type: 'string' },
@@ -30,7 +30,7 @@ export const moneyRerate: Command = {
         apply: { type: 'boolean', default: false },
       },
     });
-    const span: Span = {
+    const span: RerateSpan = {
       from: dayOf(values.from, '--from'),
       to: endOf(values.to, '--to'),
       priceOverride: new Map(values.price.map(replacementOf)),
@@ -41,9 +41,9 @@ export const moneyRerate: Command = {
 
 async function rerateSpan(
   database: Database,
-  span: Span,
+  span: RerateSpan,
   apply: boolean,
-  context: CommandContext,
+  context: CliContext,
 ): Promise<number> {
   const summary = await summariseRerate(rerate(database, span));
   for (const [key, delta] of summary.byKey) context.write(lineOf(`key ${key ?? 'unknown'}`, delta));
@@ -57,17 +57,17 @@ async function rerateSpan(
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
-/** So many postings share a transaction, and with it an entry for each wallet. */
-const POSTED_AT_ONCE = 200;
+/** Number of postings per transaction, which also has an activity entry per wallet. */
+const POSTINGS_PER_BATCH = 200;
 
-interface Owed extends RerateDelta {
+interface OwedDelta extends RerateDelta {
   readonly walletId: number;
 }
 
-/** Each record gets one posting, which the ledger takes once however often this runs. */
-async function applyDeltas(database: Database, span: Span): Promise<number> {
+/** Posts one correction per record; the ledger takes each only once, however often this runs. */
+async function applyDeltas(database: Database, span: RerateSpan): Promise<number> {
   let posted = 0;
-  let batch: Owed[] = [];
+  let batch: OwedDelta[] = [];
   const postBatch = async (): Promise<void> => {
     posted += await postAll(database, batch, span);
     batch = [];
@@ -75,17 +75,21 @@ async function applyDeltas(database: Database, span: Span): Promise<number> {
   for await (const delta of rerate(database, span)) {
     if (delta.deltaNano === 0n || delta.walletId === null) continue;
     batch.push({ ...delta, walletId: delta.walletId });
-    if (batch.length === POSTED_AT_ONCE) await postBatch();
+    if (batch.length === POSTINGS_PER_BATCH) await postBatch();
   }
   await postBatch();
   return posted;
 }
 
-function postAll(database: Database, batch: readonly Owed[], { priceOverride }: Span): Promise<number> {
+function postAll(
+  database: Database,
+  batch: readonly OwedDelta[],
+  { priceOverride }: RerateSpan,
+): Promise<number> {
   const ledger = new Ledger(database);
   return database.transaction(async (tx) => {
-    const posted: Owed[] = [];
-    // Wallets come in one order, so that two runs at once do not wait for each other in a circle.
+    const posted: OwedDelta[] = [];
+    // Wallets are posted in a fixed order, so that two concurrent runs cannot deadlock.
     for (const delta of batch.toSorted((a, b) => a.walletId - b.walletId)) {
       const price = priceOverride.get(delta.priceId ?? 0) ?? delta.priceId;
       const posting = {
@@ -98,12 +102,12 @@ function postAll(database: Database, batch: readonly Owed[], { priceOverride }: 
       if (await ledger.post(tx, posting)) posted.push(delta);
     }
     for (const [walletId, deltas] of Map.groupBy(posted, (delta) => delta.walletId))
-      await putOnRecord(database, tx, walletId, deltas);
+      await recordCorrections(database, tx, walletId, deltas);
     return posted.length;
   });
 }
 
-function putOnRecord(
+function recordCorrections(
   database: Database,
   tx: Tx,
   walletId: number,
@@ -127,17 +131,17 @@ function putOnRecord(
 const lineOf = (what: string, delta: bigint): string =>
   `${what}: ${delta > 0n ? '+' : ''}${formatUsd(delta)} USD\n`;
 
-/** A day ends with its last moment: the same day twice is that day. An instant is the end itself. */
+/** A day ends with its last moment, so the same day twice is that day. An instant is the end itself. */
 function endOf(text: string | undefined, option: string): Date {
   const end = dayOf(text, option);
   return day.test(text ?? '') ? new Date(end.getTime() + DAY_MS) : end;
 }
 
 function dayOf(text: string | undefined, option: string): Date {
-  const begin = new Date(day.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));
-  if (Number.isNaN(begin.getTime()))
+  const start = new Date(day.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));
+  if (Number.isNaN(start.getTime()))
     throw new Error(`${option} takes a day such as 2026-11-01, or an instant in ISO 8601.`);
-  return begin;
+  return start;
 }
 
 function replacementOf(text: string): [number, number] {

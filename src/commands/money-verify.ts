@@ -2,18 +2,18 @@ import { parseArgs } from 'node:util';
 import { type Discrepancy, type MoneyCheck, verifyMoney } from '../billing';
 import { mispricedRecords } from '../catalogue';
 import type { Database } from '../platform';
-import type { Command } from './command';
+import type { CliCommand } from './command';
 import { withDatabase } from './with-database';
 
-const MOST_SHOWN = 100;
+const MAX_LISTED = 100;
 
-export const moneyVerify: Command = {
+export const moneyVerify: CliCommand = {
   usage: 'money:verify [--full]',
   summary:
     'Checks that ledger, limits, escrow and request records agree, also while the service runs: what came since the ' +
     'service last found that they do, with --full everything, payments, promotions and prices included.',
-  run: (words, context) => {
-    const { values } = parseArgs({ args: words, options: { full: { type: 'boolean', default: false } } });
+  run: (argv, context) => {
+    const { values } = parseArgs({ args: argv, options: { full: { type: 'boolean', default: false } } });
     return withDatabase(async (database) => {
       const { checks } = await verifyMoney(database, values);
       const all = values.full ? [...checks, await priceCheck(database)] : checks;
@@ -28,13 +28,13 @@ export const moneyVerify: Command = {
   },
 };
 
-/** Prices are another module's: billing cannot compare costs with them. */
+/** Checked here because billing must not depend on the module that has the prices. */
 async function priceCheck(database: Database): Promise<MoneyCheck> {
   const wrong: Discrepancy[] = [];
   for await (const { requestId, storedNano, recomputedNano } of mispricedRecords(database)) {
     const expected = recomputedNano?.toString() ?? 'a price';
     wrong.push({ what: `request ${requestId}`, expected, found: storedNano.toString() });
-    if (wrong.length === MOST_SHOWN) break;
+    if (wrong.length === MAX_LISTED) break;
   }
   return { name: 'a record costs what its usage does at its price', wrong };
 }

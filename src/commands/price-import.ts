@@ -12,21 +12,21 @@ import {
 } from '../catalogue';
 import { Fault } from '../kernel';
 import type { Database, Tx } from '../platform';
-import { COMMAND_LINE, type Command, UsageError } from './command';
+import { COMMAND_LINE, type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
-import { listOf } from './readers';
+import { listOf } from './option-parsers';
 import { countOf, renderRows } from './render-plan';
 import { withDatabase } from './with-database';
 
-const importOf = (format: PriceListFormat, origin: string): Command => ({
+const importCommand = (format: PriceListFormat, origin: string): CliCommand => ({
   usage: `import ${format} FILE [--provider NAME[=THEIRS]] [--only a,b] [--overwrite] [--apply]`,
   summary:
     `Compares a price list (${origin}) with the catalogue. Changes nothing without --apply. ` +
     'Without --provider every provider whose name is in the list. New models come in paused; ' +
     'a price that was not imported is only replaced with --overwrite.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: {
         provider: { type: 'string', multiple: true, default: [] },
@@ -48,7 +48,7 @@ const importOf = (format: PriceListFormat, origin: string): Command => ({
       const plan = values.apply
         ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE, record: recordIn(database) })
         : planPriceList(database, list, options);
-      context.write(render(await plan.catch(asMisuse), values.apply));
+      context.write(render(await plan.catch(throwUsageError), values.apply));
       return 0;
     }, context);
   },
@@ -59,11 +59,14 @@ const recordIn =
   (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
     writePlanEntries(new ActivityLog(database), tx, rows, commandActor);
 
-export const importLitellm = importOf('litellm-prices', "LiteLLM's model_prices_and_context_window.json");
-export const importModelsDev = importOf('models-dev', 'api.json of models.dev');
+export const importLitellm = importCommand(
+  'litellm-prices',
+  "LiteLLM's model_prices_and_context_window.json",
+);
+export const importModelsDev = importCommand('models-dev', 'api.json of models.dev');
 
-/** A provider that is not there was named by --provider. */
-function asMisuse(error: unknown): never {
+/** An unknown provider comes from --provider, so it is a usage error. */
+function throwUsageError(error: unknown): never {
   if (error instanceof Fault && error.code === 'invalid_provider') throw new UsageError(error.humanMessage);
   throw error;
 }
@@ -80,7 +83,7 @@ function render({ rows, gone, kept, refused, unknownKeys }: PriceListPlan, appli
     ...section('Prices without a place here, not charged:', byKey(prices, namesOf)),
     ...section(
       'Keys without a place here:',
-      byKey(keys, (on) => `(${on.length})`),
+      byKey(keys, (occurrences) => `(${occurrences.length})`),
     ),
     rows.length === 0
       ? 'Nothing to do.'
@@ -95,13 +98,15 @@ const section = (heading: string, entries: readonly string[]): string[] =>
 type UnknownKeys = PriceListPlan['unknownKeys'];
 
 const PRICE = /cost|pric|multiplier|experimental\.modes/;
-const MOST_NAMES = 5;
+const MAX_NAMES = 5;
 
-const byKey = (unknown: UnknownKeys, textOf: (on: UnknownKeys) => string): string[] =>
-  [...Map.groupBy(unknown, ({ key }) => key)].map(([key, on]) => `${key} ${textOf(on)}`);
+const byKey = (unknownKeys: UnknownKeys, textOf: (occurrences: UnknownKeys) => string): string[] =>
+  [...Map.groupBy(unknownKeys, ({ key }) => key)].map(
+    ([key, occurrences]) => `${key} ${textOf(occurrences)}`,
+  );
 
-function namesOf(on: UnknownKeys): string {
-  const names = on.slice(0, MOST_NAMES).map(({ id }) => id);
-  const more = on.length - names.length;
+function namesOf(occurrences: UnknownKeys): string {
+  const names = occurrences.slice(0, MAX_NAMES).map(({ id }) => id);
+  const more = occurrences.length - names.length;
   return `(${names.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
 }

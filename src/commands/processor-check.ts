@@ -1,23 +1,23 @@
 import { handledEvents, loadSdk, PaymentProcessor } from '../billing';
 import { loadSettings, outgoingClient, type Settings } from '../platform';
-import type { Command, CommandContext } from './command';
+import type { CliCommand, CliContext } from './command';
 
 interface Endpoint {
   readonly url: string;
   readonly status: string;
   readonly livemode: boolean;
-  /** It is null where the events follow the default of the account. */
+  /** Null if the events follow the account's default version. */
   readonly api_version: string | null;
   readonly enabled_events: readonly string[];
 }
 
-const MOST_ENDPOINTS = 100;
+const MAX_ENDPOINTS = 100;
 
-export const processorCheck: Command = {
+export const processorCheck: CliCommand = {
   usage: 'processor:check',
   summary:
     'Says whether the payment processor is set up: keys, webhook endpoint, and events that are missing.',
-  run: async (words, context) => {
+  run: async (argv, context) => {
     const settings = loadSettings(context.environment);
     if (settings.processor === 'sandbox') {
       context.write('mode     sandbox: payments are simulated, and there is nothing to set up\n');
@@ -31,13 +31,13 @@ export const processorCheck: Command = {
     const webhook = `${settings.baseUrl}/api/billing/processor/webhook`;
     context.write(`mode     ${processor.isTestMode ? 'test: no money moves' : 'live'}\n`);
     context.write(`webhook  ${webhook}\n`);
-    const endpoints = await processor.ask((client) =>
-      client.webhookEndpoints.list({ limit: MOST_ENDPOINTS }).autoPagingToArray({ limit: MOST_ENDPOINTS }),
+    const endpoints = await processor.callWithKeyOnly((client) =>
+      client.webhookEndpoints.list({ limit: MAX_ENDPOINTS }).autoPagingToArray({ limit: MAX_ENDPOINTS }),
     );
     const version = processor.apiVersion ?? '';
     context.write(`version  ${version}\n`);
-    const told = await processor.ask((client) => client.events.list({ limit: 1 }));
-    const usual = told.data[0]?.api_version ?? null;
+    const latestEvents = await processor.callWithKeyOnly((client) => client.events.list({ limit: 1 }));
+    const usual = latestEvents.data[0]?.api_version ?? null;
     outgoing.close();
     const problems = [...missing, ...report(endpoints, { webhook, version, usual }, context)];
     context.write(
@@ -57,31 +57,38 @@ function missingSettings(settings: Settings): string[] {
 interface Expected {
   readonly webhook: string;
   readonly version: string;
-  /** The account tells events in this version by default, where it has told any. */
+  /** Version of the account's latest event; null if there is none. */
   readonly usual: string | null;
 }
 
 function report(
   endpoints: readonly Endpoint[],
   { webhook, version, usual }: Expected,
-  context: CommandContext,
+  context: CliContext,
 ): string[] {
   for (const { url, status, enabled_events: events } of endpoints) {
     context.write(`endpoint ${url} (${status}): ${events.join(', ')}\n`);
   }
-  const ours = endpoints.find(({ url, status }) => url === webhook && status === 'enabled');
-  const told = ours?.enabled_events ?? [];
-  const absent = told.includes('*') ? [] : handledEvents.filter((name) => !told.includes(name));
-  if (ours === undefined) {
+  const ownEndpoint = endpoints.find(({ url, status }) => url === webhook && status === 'enabled');
+  const enabledEvents = ownEndpoint?.enabled_events ?? [];
+  const missingEvents = enabledEvents.includes('*')
+    ? []
+    : handledEvents.filter((name) => !enabledEvents.includes(name));
+  if (ownEndpoint === undefined) {
     context.write(`MISSING  an endpoint for ${webhook}; its events: ${handledEvents.join(', ')}\n`);
     return [webhook];
   }
-  for (const name of absent) context.write(`MISSING  the event ${name}\n`);
-  const spoken = ours.api_version ?? usual;
-  if (spoken === null || releaseOf(spoken) === releaseOf(version)) return [...absent];
-  context.write(`MISSING  an endpoint whose version is ${version}: this one tells events of ${spoken}\n`);
-  return [...absent, spoken];
+  for (const name of missingEvents) context.write(`MISSING  the event ${name}\n`);
+  const eventVersion = ownEndpoint.api_version ?? usual;
+  if (eventVersion === null || releaseOf(eventVersion) === releaseOf(version)) return [...missingEvents];
+  context.write(
+    `MISSING  an endpoint whose version is ${version}: this one tells events of ${eventVersion}\n`,
+  );
+  return [...missingEvents, eventVersion];
 }
 
-/** Fields change between releases alone: within one, `2026-10-28.endive` and later dates say more and the same. */
+/**
+ * Fields change only between releases: within one, versions such as `2026-10-28.endive` with later dates are
+ * compatible.
+ */
 const releaseOf = (version: string): string => version.split('.')[1] ?? version;

@@ -4,30 +4,30 @@ import { PostgresMoneyStore } from '../billing';
 import { formatUsd } from '../kernel';
 import type { Database } from '../platform';
 import {
-  beginQuarantine,
-  type Between,
-  choices,
+  startQuarantine,
+  type QuarantineDetails,
+  groupChoices,
   type Decisions,
-  type Group,
-  groups,
+  type DecisionGroup,
+  decisionGroups,
   type ProcessorFinding,
-  QuarantineBook,
+  QuarantineStore,
 } from '../quarantine';
-import { type Command, type CommandContext, UsageError } from './command';
+import { type CliCommand, type CliContext, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-const bookOf = (database: Database): QuarantineBook =>
-  new QuarantineBook(database, new ActivityLog(database));
+const storeOf = (database: Database): QuarantineStore =>
+  new QuarantineStore(database, new ActivityLog(database));
 
-export const quarantineBegin: Command = {
+export const quarantineBegin: CliCommand = {
   usage: 'quarantine begin --moment TIME',
   summary:
     'Says that the database was restored to TIME (ISO 8601) by other means than "restore". The service starts closed, ' +
     'until an owner has decided what becomes of what lies between. Every node has to be stopped.',
-  run(words, context) {
-    const { values } = parseArgs({ args: words, options: { moment: { type: 'string' } } });
-    const moment = momentIn(values.moment);
+  run(argv, context) {
+    const { values } = parseArgs({ args: argv, options: { moment: { type: 'string' } } });
+    const moment = parseMoment(values.moment);
     return withDatabase(async (database) => {
       const nodes = await new PostgresMoneyStore(database).liveNodes();
       if (nodes.length > 0) {
@@ -37,7 +37,7 @@ export const quarantineBegin: Command = {
         return 1;
       }
       const mark = { backup: null, moment, restoredAt: new Date() };
-      if (!(await beginQuarantine(database, mark, commandActor))) {
+      if (!(await startQuarantine(database, mark, commandActor))) {
         context.writeStderr('A quarantine is open already. "quarantine show" shows it.\n');
         return 1;
       }
@@ -47,43 +47,43 @@ export const quarantineBegin: Command = {
   },
 };
 
-function momentIn(given: string | undefined): Date {
-  if (given === undefined) throw new UsageError('Say --moment.');
-  const moment = new Date(given);
-  if (Number.isNaN(moment.getTime()) || !/^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(given))
+function parseMoment(text: string | undefined): Date {
+  if (text === undefined) throw new UsageError('Say --moment.');
+  const moment = new Date(text);
+  if (Number.isNaN(moment.getTime()) || !/^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(text))
     throw new UsageError('A moment is a time with its zone, such as 2030-01-31T12:00:00Z.');
   if (moment.getTime() > Date.now()) throw new UsageError('The moment lies in the future.');
   return moment;
 }
 
-export const quarantineShow: Command = {
+export const quarantineShow: CliCommand = {
   usage: 'quarantine show',
   summary: 'Shows what lies between the moment that the installation was restored to and the present.',
-  run(words, context) {
-    parseArgs({ args: words, options: {} });
+  run(argv, context) {
+    parseArgs({ args: argv, options: {} });
     return withDatabase(async (database) => {
       const between = await latestOf(database);
       if (between === null) context.write('This installation was never restored from a backup.\n');
-      else context.write(`${described(between).join('\n')}\n`);
+      else context.write(`${statusLines(between).join('\n')}\n`);
       return 0;
     }, context);
   },
 };
 
-export const quarantineRelease: Command = {
-  usage: `quarantine release ${groups.map((group) => `[--${group} ${choices[group].join('|')}]`).join(' ')} [--yes]`,
+export const quarantineRelease: CliCommand = {
+  usage: `quarantine release ${decisionGroups.map((group) => `[--${group} ${groupChoices[group].join('|')}]`).join(' ')} [--yes]`,
   summary:
     'Decides what becomes of each group that "quarantine show" names. The running service carries it out and serves ' +
     'again, or the next one that starts.',
-  run(words, context) {
+  run(argv, context) {
     const { values } = parseArgs({
-      args: words,
+      args: argv,
       options: {
         yes: { type: 'boolean', default: false },
-        ...Object.fromEntries(groups.map((group) => [group, { type: 'string' } as const])),
+        ...Object.fromEntries(decisionGroups.map((group) => [group, { type: 'string' } as const])),
       },
     });
-    const decisions = decisionsIn(values);
+    const decisions = parseDecisions(values);
     return withDatabase(async (database) => {
       const between = await latestOf(database);
       if (between === null || between.row.releasedAt !== null) {
@@ -97,43 +97,43 @@ export const quarantineRelease: Command = {
 
 async function decide(
   database: Database,
-  between: Between,
+  between: QuarantineDetails,
   decisions: Decisions,
   isConfirmed: boolean,
-  context: CommandContext,
+  context: CliContext,
 ): Promise<number> {
   const missing = between.needed.filter((group) => decisions[group] === undefined);
   if (missing.length > 0) {
-    const words = missing.map((group) => `  --${group} ${choices[group].join('|')}\n`);
-    context.writeStderr(`Decide about these as well:\n${words.join('')}`);
+    const options = missing.map((group) => `  --${group} ${groupChoices[group].join('|')}\n`);
+    context.writeStderr(`Decide about these as well:\n${options.join('')}`);
     return 1;
   }
   if (!isConfirmed && !(await context.confirm('The service serves again then. Release it?'))) {
     context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
     return 1;
   }
-  await bookOf(database).decide(between, decisions, commandActor);
+  await storeOf(database).recordDecisions(between, decisions, commandActor);
   context.write('Decided. The running service carries it out, or the next one that starts.\n');
   return 0;
 }
 
-function decisionsIn(values: Readonly<Record<string, unknown>>): Decisions {
-  const given = groups.filter((group) => values[group] !== undefined);
-  for (const group of given) {
-    const known: readonly unknown[] = choices[group];
-    if (!known.includes(values[group]))
-      throw new UsageError(`--${group} takes ${choices[group].join(' or ')}.`);
+function parseDecisions(values: Readonly<Record<string, unknown>>): Decisions {
+  const decided = decisionGroups.filter((group) => values[group] !== undefined);
+  for (const group of decided) {
+    const allowed: readonly unknown[] = groupChoices[group];
+    if (!allowed.includes(values[group]))
+      throw new UsageError(`--${group} takes ${groupChoices[group].join(' or ')}.`);
   }
-  return Object.fromEntries(given.map((group: Group) => [group, values[group]]));
+  return Object.fromEntries(decided.map((group: DecisionGroup) => [group, values[group]]));
 }
 
-async function latestOf(database: Database): Promise<Between | null> {
-  const book = bookOf(database);
-  const row = await book.latest();
-  return row === undefined ? null : book.between(row);
+async function latestOf(database: Database): Promise<QuarantineDetails | null> {
+  const store = storeOf(database);
+  const row = await store.latest();
+  return row === undefined ? null : store.details(row);
 }
 
-function described(between: Between): string[] {
+function statusLines(between: QuarantineDetails): string[] {
   const { row, keysAlive, journals, charges, nodes, taps, needed } = between;
   const { ended, findings } = row;
   return [
@@ -164,12 +164,12 @@ function described(between: Between): string[] {
   ];
 }
 
-function processorLines(found: ProcessorFinding): string[] {
-  if (found.state === 'off') return ['Payment processor: none'];
-  if (found.state === 'unreached') return [`Payment processor: not reached (${found.error})`];
-  const lines = found.differences.map(
+function processorLines(finding: ProcessorFinding): string[] {
+  if (finding.state === 'off') return ['Payment processor: none'];
+  if (finding.state === 'unreached') return [`Payment processor: not reached (${finding.error})`];
+  const lines = finding.differences.map(
     ({ intentId, problem, oursCents, theirsCents }) =>
       `  ${intentId}: ${problem}, here ${oursCents} cents, there ${theirsCents}`,
   );
-  return [`Payment processor: ${found.payments} payments since, ${lines.length} differ`, ...lines];
+  return [`Payment processor: ${finding.payments} payments since, ${lines.length} differ`, ...lines];
 }

@@ -2,7 +2,6 @@ import type { FieldChange, GatewayFilePlan, PlanRow } from '../catalogue';
 
 const SIGNS = { new: '+', changed: '~', gone: '-' } as const;
 
-/** The difference, for people. */
 export function renderPlan(plan: GatewayFilePlan, prune: boolean): string {
   const lines = renderRows(plan.rows);
   if (plan.gone.length > 0) {
@@ -18,11 +17,10 @@ export function renderPlan(plan: GatewayFilePlan, prune: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A plan touches so many things. */
 export const changeCount = (plan: GatewayFilePlan, prune: boolean): number =>
   plan.rows.length + (prune ? plan.gone.length : 0);
 
-/** One block for each thing: a line for every field that changes; the fields of a new one are closely set. */
+/** Renders a block per object, with a line per changed field; the fields of a new object are wrapped. */
 export const renderRows = (rows: readonly PlanRow[]): string[] =>
   rows.flatMap(({ kind, name, mark, changes }) => {
     const lines = mark === 'new' ? linesOfNew(changes) : changes.map(changeText);
@@ -33,24 +31,24 @@ const changeText = ({ field, before, after }: FieldChange): string =>
   `${field}: ${before ?? 'none'} → ${after ?? 'none'}`;
 
 const WIDTH = 110;
-/** The rates of one price share its name; lanes have a line each. */
-const grouped = /^(.*\bprice) (.+)$/;
+/** Rates of a price share its name; each lane has its own line. */
+const RATE_FIELD = /^(.*\bprice) (.+)$/;
 
 function linesOfNew(changes: readonly FieldChange[]): string[] {
   const groups = Map.groupBy(
     changes,
-    ({ field }) => grouped.exec(field)?.[1] ?? (field.startsWith('lane ') ? field : ''),
+    ({ field }) => RATE_FIELD.exec(field)?.[1] ?? (field.startsWith('lane ') ? field : ''),
   );
   return [...groups].flatMap(([name, fields]) => {
     const parts = fields.map(({ field, after }) => {
-      const short = grouped.exec(field)?.[2];
-      return short === undefined ? `${field}: ${after}` : `${short} ${after}`;
+      const rateName = RATE_FIELD.exec(field)?.[2];
+      return rateName === undefined ? `${field}: ${after}` : `${rateName} ${after}`;
     });
-    return grouped.test(`${name} x`) ? wrapped(`${name}: `, parts) : wrapped('', parts);
+    return RATE_FIELD.test(`${name} x`) ? wrapLines(`${name}: `, parts) : wrapLines('', parts);
   });
 }
 
-function wrapped(start: string, parts: readonly string[]): string[] {
+function wrapLines(start: string, parts: readonly string[]): string[] {
   const lines: string[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
@@ -66,8 +64,8 @@ function summary(plan: GatewayFilePlan, prune: boolean): string {
   return `${countOf(plan.rows)}${prune ? `, ${plan.gone.length} gone` : ''}.`;
 }
 
-/** It reads like `2 new, 1 changed`. */
+/** Reads like `2 new, 1 changed`. */
 export function countOf(rows: readonly PlanRow[]): string {
-  const fresh = rows.filter(({ mark }) => mark === 'new').length;
-  return `${fresh} new, ${rows.length - fresh} changed`;
+  const newCount = rows.filter(({ mark }) => mark === 'new').length;
+  return `${newCount} new, ${rows.length - newCount} changed`;
 }

@@ -2,19 +2,19 @@ import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
 import { Limits } from '../billing';
 import { acceptPepper, KeysService } from '../keys';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
-import { secondsOf } from './readers';
+import { secondsOf } from './option-parsers';
 import { withDatabase } from './with-database';
 
-export const rootKeyRotate: Command = {
+export const rootKeyRotate: CliCommand = {
   usage: 'root-key rotate [--grace 1h | --accept-pepper] [--id ID]',
   summary:
     'Gives the root admin key a new secret and prints it, this once. The old one ends at once, or after the grace. ' +
     '--accept-pepper takes a KEY_PEPPER that was changed on purpose: no key made before works with it.',
-  run(words, context) {
+  run(argv, context) {
     const { values } = parseArgs({
-      args: words,
+      args: argv,
       options: {
         grace: { type: 'string', default: '0s' },
         'accept-pepper': { type: 'boolean', default: false },
@@ -22,28 +22,28 @@ export const rootKeyRotate: Command = {
       },
     });
     const graceSeconds = secondsOf(values.grace, '--grace');
-    const takesPepper = values['accept-pepper'];
-    if (takesPepper && graceSeconds > 0)
+    const acceptsPepper = values['accept-pepper'];
+    if (acceptsPepper && graceSeconds > 0)
       throw new UsageError('No key works on after --accept-pepper: leave --grace out.');
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
       const issued = await database.transaction(async (tx) => {
-        if (takesPepper) await acceptPepper(tx, settings);
-        const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
+        if (acceptsPepper) await acceptPepper(tx, settings);
+        const rotatedKey = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
         await new ActivityLog(database).write(tx, {
           action: 'key.rotated',
-          object: { type: 'key', id: renewed.id, label: 'root key' },
+          object: { type: 'key', id: rotatedKey.id, label: 'root key' },
           changes: changesOf(null, {
             grace_seconds: graceSeconds,
-            ...(takesPepper && { key_pepper: 'accepted' }),
+            ...(acceptsPepper && { key_pepper: 'accepted' }),
           }),
           actor: commandActor,
         });
-        return renewed;
+        return rotatedKey;
       });
-      const old =
+      const oldKeyText =
         graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
-      context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
+      context.writeStderr(`The root key has a new secret. ${oldKeyText}. The new one is shown only now:\n`);
       context.write(`${issued.text}\n`);
       return 0;
     }, context);

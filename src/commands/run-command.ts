@@ -9,14 +9,14 @@ import { backupList } from './backup/backup-list';
 import { backupPrune } from './backup/backup-prune';
 import { backupVerify } from './backup/backup-verify';
 import { restore } from './backup/restore';
-import { type Command, type CommandContext, NoInstallation, UsageError } from './command';
+import { type CliCommand, type CliContext, NoInstallationError, UsageError } from './command';
 import { configCheck } from './config-check';
 import { databaseMove } from './database-move';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
 import { extensionCheck } from './extensions/extension-check';
 import { extensionNew } from './extensions/extension-new';
-import { extensionCommands, isForeignName } from './extensions/extension-commands';
+import { extensionCommands, isExtensionCommandName } from './extensions/extension-commands';
 import { extensionDrop } from './extensions/extension-drop';
 import { extensionList } from './extensions/extension-list';
 import { applyGateway, exportGateway, planGateway } from './gateway-file';
@@ -38,8 +38,8 @@ import { signInLink } from './sign-in-link';
 import { tapForget, tapList, tapReplay } from './taps';
 import { terminal } from './terminal';
 
-/** A command is called by one word or by two. */
-export const commands: Readonly<Record<string, Command>> = {
+/** The name of a command is one or two words. */
+export const commands: Readonly<Record<string, CliCommand>> = {
   plan: planGateway,
   apply: applyGateway,
   export: exportGateway,
@@ -89,23 +89,25 @@ export const commands: Readonly<Record<string, Command>> = {
 
 const EXIT_USAGE = 64;
 
-export async function runCommand(words: string[]): Promise<void> {
-  process.exitCode = await executeCommand(words, terminal);
-  // What an extension left running, such as a timer, must not keep the program.
-  if (find(words) === null) process.stdout.write('', () => process.exit());
+export async function runCommand(argv: string[]): Promise<void> {
+  process.exitCode = await executeCommand(argv, terminal);
+  // Anything that an extension left running, such as a timer, must not keep the process alive.
+  if (find(argv) === null) process.stdout.write('', () => process.exit());
 }
 
-/** Returns the exit code; every failure is reported in a sentence, never as an exception. */
-export async function executeCommand(words: string[], context: CommandContext): Promise<number> {
+/** Returns the exit code; every failure is reported as a sentence, never as an exception. */
+export async function executeCommand(argv: string[], context: CliContext): Promise<number> {
   try {
-    const found = find(words) ?? (await findForeign(words, context));
-    return found === null ? await misspelt(words, context) : await execute(found, context);
+    const invocation = find(argv) ?? (await findExtensionCommand(argv, context));
+    return invocation === null
+      ? await reportUnknownCommand(argv, context)
+      : await execute(invocation, context);
   } catch (error) {
-    return failed(error, context);
+    return reportFailure(error, context);
   }
 }
 
-async function execute({ command, rest }: Found, context: CommandContext): Promise<number> {
+async function execute({ command, rest }: CommandInvocation, context: CliContext): Promise<number> {
   if (rest.includes('--help')) {
     context.write(`${command.usage}\n\n${command.summary}\n`);
     return 0;
@@ -113,70 +115,73 @@ async function execute({ command, rest }: Found, context: CommandContext): Promi
   try {
     return await command.run(rest, context);
   } catch (error) {
-    const code = failed(error, context);
-    if (code === EXIT_USAGE) context.writeStderr(`Usage: ${command.usage}\n`);
-    return code;
+    const exitCode = reportFailure(error, context);
+    if (exitCode === EXIT_USAGE) context.writeStderr(`Usage: ${command.usage}\n`);
+    return exitCode;
   }
 }
 
-/** A misspelt command that is led into a file leaves it empty. */
-async function misspelt(words: string[], context: CommandContext): Promise<number> {
-  const isAsked = words.length === 0 || words[0] === '--help';
+/** Writes to standard error, so that the redirected output of a misspelt command stays empty. */
+async function reportUnknownCommand(argv: string[], context: CliContext): Promise<number> {
+  const isHelpRequested = argv.length === 0 || argv[0] === '--help';
   const text = await overview(context);
-  if (isAsked) context.write(text);
-  else context.writeStderr(`There is no command "${words[0]}".\n\n${text}`);
-  return isAsked ? 0 : EXIT_USAGE;
+  if (isHelpRequested) context.write(text);
+  else context.writeStderr(`There is no command "${argv[0]}".\n\n${text}`);
+  return isHelpRequested ? 0 : EXIT_USAGE;
 }
 
-function failed(error: unknown, context: CommandContext): number {
+function reportFailure(error: unknown, context: CliContext): number {
   context.writeStderr(`${error instanceof Error ? error.message : String(error)}\n`);
-  if (isMisuse(error)) return EXIT_USAGE;
-  return misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
+  if (isUsageError(error)) return EXIT_USAGE;
+  return CONFIGURATION_ERRORS.some((errorType) => error instanceof errorType) ? EXIT_CONFIGURATION : 1;
 }
 
-const misconfigured = [NoInstallation, SettingsError, ExtensionRefused, ExtensionTablesRefused];
+const CONFIGURATION_ERRORS = [NoInstallationError, SettingsError, ExtensionRefused, ExtensionTablesRefused];
 
-interface Found {
-  readonly command: Command;
+interface CommandInvocation {
+  readonly command: CliCommand;
   readonly rest: string[];
 }
 
-function find(words: string[]): Found | null {
+function find(argv: string[]): CommandInvocation | null {
   for (const length of [2, 1]) {
-    const command = commandCalled(words.slice(0, length).join(' '));
-    if (command !== undefined) return { command, rest: words.slice(length) };
+    const command = getCommand(argv.slice(0, length).join(' '));
+    if (command !== undefined) return { command, rest: argv.slice(length) };
   }
   return null;
 }
 
-const commandCalled = (name: string): Command | undefined =>
+const getCommand = (name: string): CliCommand | undefined =>
   Object.hasOwn(commands, name) ? commands[name] : undefined;
 
-const isOurs = (name: string): boolean => commandCalled(name) !== undefined;
+const isOwnCommand = (name: string): boolean => getCommand(name) !== undefined;
 
-/** Extensions are loaded only for a word that none of our own commands has. */
-async function findForeign([name, ...rest]: string[], context: CommandContext): Promise<Found | null> {
-  if (!isForeignName(name)) return null;
-  const command = (await extensionCommands(context, isOurs)).get(name);
+/** Extensions are loaded only for a name that no built-in command has. */
+async function findExtensionCommand(
+  [name, ...rest]: string[],
+  context: CliContext,
+): Promise<CommandInvocation | null> {
+  if (!isExtensionCommandName(name)) return null;
+  const command = (await extensionCommands(context, isOwnCommand)).get(name);
   return command === undefined ? null : { command, rest };
 }
 
-/** `parseArgs` of Node says so by the code of its error. */
-const isMisuse = (error: unknown): boolean =>
+/** Node's `parseArgs` reports misuse by the code of its error. */
+const isUsageError = (error: unknown): boolean =>
   error instanceof UsageError || errorCode(error).startsWith('ERR_PARSE_ARGS_');
 
-async function overview(context: CommandContext): Promise<string> {
-  const lines = [...Object.values(commands), ...(await foreignCommands(context))].map(
+async function overview(context: CliContext): Promise<string> {
+  const lines = [...Object.values(commands), ...(await listExtensionCommands(context))].map(
     ({ usage, summary }) => `  ${usage}\n      ${summary}`,
   );
   return ['Commands:', ...lines, ''].join('\n');
 }
 
-/** The list of our own commands has to be there, whatever is wrong with the configuration. */
-async function foreignCommands(context: CommandContext): Promise<Command[]> {
+/** Built-in commands are listed whatever is wrong with the configuration. */
+async function listExtensionCommands(context: CliContext): Promise<CliCommand[]> {
   if (!context.environment['EXTENSIONS']) return [];
   try {
-    return [...(await extensionCommands(context, isOurs)).values()];
+    return [...(await extensionCommands(context, isOwnCommand)).values()];
   } catch (error) {
     context.writeStderr(`Commands of extensions are not listed: ${(error as Error).message}\n`);
     return [];

@@ -8,7 +8,6 @@ import { sealedSamples } from '../quality';
 import { sealedSalts } from '../autorouter';
 import { sealedAnswers } from '../web';
 
-/** Everything that is encrypted in the database. */
 export const sealedColumns: readonly SealedColumn[] = [
   ...sealedCredentials,
   ...sealedFactors,

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
 import { AccountTokens, hasAddress, PendingSteps, resetSecondFactor, UserAccount } from '../identity';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** The last owner needs this command, because no other person may reset theirs. */
-export const secondFactorReset: Command = {
+/** Needed by the last owner, because no other user is allowed to reset theirs. */
+export const secondFactorReset: CliCommand = {
   usage: 'second-factor reset EMAIL --reason TEXT',
   summary:
     'Switches off two-step sign-in of a person who has lost the device and the recovery codes. The codes and all ' +
     'sessions end, and the reason is on record. Administrators do the same on the page of the person.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: { reason: { type: 'string' } },
     });
@@ -26,20 +26,19 @@ export const secondFactorReset: Command = {
       const activity = new ActivityLog(database);
       const pending = new PendingSteps(new AccountTokens(settings), activity);
       await database.transaction(async (tx) => {
-        const person = await tx
+        const user = await tx
           .createQueryBuilder(UserAccount, 'person')
           .where(hasAddress('person.email', ':email'), { email })
           .addSelect('person.email = :email', 'spelled_alike')
           .orderBy('spelled_alike', 'DESC')
           .getOne();
-        if (person === null || person.status === 'deleted')
-          throw new Error(`There is no account "${email}".`);
-        if (!(await resetSecondFactor(tx, person.id, pending)))
+        if (user === null || user.status === 'deleted') throw new Error(`There is no account "${email}".`);
+        if (!(await resetSecondFactor(tx, user.id, pending)))
           throw new Error(`Two-step sign-in of "${email}" is off.`);
-        const { id: userId, organisationId, departmentId } = person;
+        const { id: userId, organisationId, departmentId } = user;
         await activity.write(tx, {
           action: 'user.second-factor-reset',
-          object: { type: 'account', id: userId, label: person.email },
+          object: { type: 'account', id: userId, label: user.email },
           concerns: { userId, organisationId, departmentId },
           changes: changesOf({ second_factor: true }, { second_factor: false }),
           reason,

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { errorCode } from '../platform';
 import { UsageError } from './command';
 
-/** A new file that its owner alone reads. It is made before the work, so that no secret is lost for want of it. */
+/** A new file that only its owner can read, created before the work so that no secret is lost. */
 export class SecretFile {
   private isEmpty = true;
 
@@ -25,7 +25,6 @@ export class SecretFile {
     this.isEmpty = false;
   }
 
-  /** A file without secrets does not stay. */
   close(): void {
     closeSync(this.descriptor);
     if (this.isEmpty) rmSync(this.path);

@@ -1,38 +1,37 @@
 import { ActivityLog } from '../audit';
 import { AccountTokens, UserAccount, hasAddress } from '../identity';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** Recovers accounts for operators: access to this command implies access to the database. */
-export const signInLink: Command = {
+export const signInLink: CliCommand = {
   usage: 'sign-in-link EMAIL',
   summary:
     'Prints a link that signs this person in, once, within a day: the way back in when neither password nor provider ' +
     'opens. An earlier link ends. Two-step sign-in has to be off.',
-  run(words, context) {
-    const [email, ...others] = words;
+  run(argv, context) {
+    const [email, ...others] = argv;
     if (email === undefined || others.length > 0)
       throw new UsageError('Name one person by their email address.');
     return withDatabase(async (database, settings) => {
       const tokens = new AccountTokens(settings);
       const token = await database.transaction(async (tx) => {
-        const person = await tx
+        const user = await tx
           .createQueryBuilder(UserAccount, 'person')
           .where(hasAddress('person.email', ':email'), { email })
           .addSelect('person.email = :email', 'spelled_alike')
           .orderBy('spelled_alike', 'DESC')
           .getOne();
-        if (person?.status !== 'active') throw new Error(`There is no active account "${email}".`);
-        await tokens.revokeAll(tx, 'sign_in_link', person.id);
-        const { id: userId, organisationId, departmentId } = person;
+        if (user?.status !== 'active') throw new Error(`There is no active account "${email}".`);
+        await tokens.revokeAll(tx, 'sign_in_link', user.id);
+        const { id: userId, organisationId, departmentId } = user;
         await new ActivityLog(database).write(tx, {
           action: 'account.sign-in-link-made',
-          object: { type: 'account', id: userId, label: person.email },
+          object: { type: 'account', id: userId, label: user.email },
           concerns: { userId, organisationId, departmentId },
           actor: commandActor,
         });
-        return tokens.issue(tx, 'sign_in_link', { userId: person.id });
+        return tokens.issue(tx, 'sign_in_link', { userId: user.id });
       });
       context.writeStderr('It works once, within a day:\n');
       context.write(`${settings.baseUrl}/sign-in-link?token=${token}\n`);

@@ -1,29 +1,29 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, DeadLetters, type TapState } from '../audit';
 import { isUuid } from '../kernel';
-import { type Command, UsageError } from './command';
+import { type CliCommand, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-export const tapList: Command = {
+export const tapList: CliCommand = {
   usage: 'tap:list',
   summary: 'Lists the taps, what waits for them, and their dead letters.',
-  run(words, context) {
-    parseArgs({ args: words, options: {} });
+  run(argv, context) {
+    parseArgs({ args: argv, options: {} });
     return withDatabase(async (database) => {
       const states = await new DeadLetters(database, new ActivityLog(database)).states();
-      context.write(states.length === 0 ? 'No node has had a tap.\n' : states.map(described).join(''));
+      context.write(states.length === 0 ? 'No node has had a tap.\n' : states.map(stateText).join(''));
       return 0;
     }, context);
   },
 };
 
-export const tapReplay: Command = {
+export const tapReplay: CliCommand = {
   usage: 'tap:replay NAME (--all | REQUEST_ID)',
   summary: 'Has the dead letters of a tap delivered once more, all of them or those of one request.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { all: { type: 'boolean', default: false } },
       allowPositionals: true,
     });
@@ -34,8 +34,8 @@ export const tapReplay: Command = {
       throw new UsageError('A request is named by its id, a UUID.');
     return withDatabase(async (database) => {
       const letters = new DeadLetters(database, new ActivityLog(database));
-      const meant = { tap, ...(requestId === undefined ? {} : { requestId }) };
-      const count = await letters.replay(meant, commandActor);
+      const selection = { tap, ...(requestId === undefined ? {} : { requestId }) };
+      const count = await letters.replay(selection, commandActor);
       if (count === 0) context.writeStderr(`${tap} has no such dead letter. "tap:list" lists the taps.\n`);
       else
         context.write(`${count} ${count === 1 ? 'is' : 'are'} delivered once more by the running service.\n`);
@@ -44,14 +44,14 @@ export const tapReplay: Command = {
   },
 };
 
-export const tapForget: Command = {
+export const tapForget: CliCommand = {
   usage: 'tap:forget NAME [--yes]',
   summary:
     'Takes a tap away that is no longer listed, with its place and its dead letters. One that is still listed begins ' +
     'anew with what is settled from then on.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { yes: { type: 'boolean', default: false } },
       allowPositionals: true,
     });
@@ -59,12 +59,12 @@ export const tapForget: Command = {
     if (tap === undefined || others.length > 0) throw new UsageError('Name one tap.');
     return withDatabase(async (database) => {
       const letters = new DeadLetters(database, new ActivityLog(database));
-      const found = (await letters.states()).find(({ name }) => name === tap);
-      if (found === undefined) {
+      const state = (await letters.states()).find(({ name }) => name === tap);
+      if (state === undefined) {
         context.writeStderr(`There is no tap ${tap}. "tap:list" lists them.\n`);
         return 1;
       }
-      context.write(described(found));
+      context.write(stateText(state));
       if (!values.yes && !(await context.confirm('What waits for it will not be delivered. Take it away?'))) {
         context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
@@ -76,7 +76,7 @@ export const tapForget: Command = {
   },
 };
 
-function described(state: TapState): string {
+function stateText(state: TapState): string {
   const { name, backlog, oldestAt, succeededAt, lastError, failures, deadLetters, delivered, dropped } =
     state;
   const since = oldestAt === null ? '' : `, the oldest since ${oldestAt.toISOString()}`;

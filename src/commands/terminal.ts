@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { processEnvironment } from '../platform';
-import type { CommandContext } from './command';
+import type { CliContext } from './command';
 
 /** A reader that has seen enough (`| head`) closes the pipe: the command ends without an error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,8 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-/** The context of a command that was typed at a terminal. */
-export const terminal: CommandContext = {
+export const terminal: CliContext = {
   environment: processEnvironment,
   write: (text) => process.stdout.write(text),
   writeStderr: (text) => process.stderr.write(text),

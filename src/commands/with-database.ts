@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { entities } from '../boot/app.module';
 import { foreignMasterKeyIn } from '../catalogue';
-import { type CommandContext, NoInstallation } from './command';
+import { type CliContext, NoInstallationError } from './command';
 import {
   applicationUrl,
   attachDatabase,
@@ -13,71 +13,75 @@ import {
   loadSettings,
   type OpenDatabase,
   type Settings,
-  survivesLostConnections,
+  resilientPoolOptions,
 } from '../platform';
 
-/** A command that made an empty installation where there is none would tell of that one. */
+/** Prevents a command from creating an empty installation and reporting on that one. */
 export function settingsOfInstallation(environment: NodeJS.ProcessEnv): Settings {
-  const { databaseUrl, dataFolder } = loadSettings(environment, { makesSecrets: false });
+  const { databaseUrl, dataFolder } = loadSettings(environment, { createsSecrets: false });
   if (databaseUrl === undefined && !hasEmbeddedDatabase(dataFolder))
-    throw new NoInstallation(
+    throw new NoInstallationError(
       `There is no installation in ${resolve(dataFolder)}. Give the command the settings of the service ` +
         '(DATA_FOLDER, DATABASE_URL, secrets), or start the service once.',
     );
   return loadSettings(environment);
 }
 
-/** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
+/**
+ * Runs a command on the service's database, whether or not the service is running, and reports which database it is.
+ */
 export async function withDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
-  { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
+  { environment, writeStderr }: Pick<CliContext, 'environment' | 'writeStderr'>,
   extensions: readonly ExtensionTables[] = [],
 ): Promise<T> {
   const settings = settingsOfInstallation(environment);
-  writeStderr(`Installation: ${installationOf(settings)}\n`);
-  const open = await attachDatabase(settings, { migrations, extensions });
-  return using({ ...open, url: applicationUrl(open.url) }, async (database) => {
-    const foreign = await foreignMasterKeyIn(database, settings);
-    if (foreign !== null) throw new NoInstallation(`${foreign} Give the command the secrets of the service.`);
+  writeStderr(`Installation: ${describeInstallation(settings)}\n`);
+  const connection = await attachDatabase(settings, { migrations, extensions });
+  return useDatabase({ ...connection, url: applicationUrl(connection.url) }, async (database) => {
+    const problem = await foreignMasterKeyIn(database, settings);
+    if (problem !== null)
+      throw new NoInstallationError(`${problem} Give the command the secrets of the service.`);
     return work(database, settings);
   });
 }
 
-/** The same as the owner of the schema, for a command that changes it. */
+/** Like `withDatabase`, as the owner of the schema, for a command that changes it. */
 export async function withOwnedDatabase<T>(
   work: (database: Database, settings: Settings, ownerUrl: string) => Promise<T>,
-  { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
+  { environment, writeStderr }: Pick<CliContext, 'environment' | 'writeStderr'>,
 ): Promise<T> {
   const settings = settingsOfInstallation(environment);
-  writeStderr(`Installation: ${installationOf(settings)}\n`);
-  const open = await attachDatabase(settings, { migrations });
-  return using({ ...open, url: open.ownerUrl }, (database) => work(database, settings, open.ownerUrl));
+  writeStderr(`Installation: ${describeInstallation(settings)}\n`);
+  const connection = await attachDatabase(settings, { migrations });
+  return useDatabase({ ...connection, url: connection.ownerUrl }, (database) =>
+    work(database, settings, connection.ownerUrl),
+  );
 }
 
-/** The same for a command that only looks: an external database is not migrated. */
+/** Like `withDatabase`, for a read-only command: an external database is not migrated. */
 export async function inspectDatabase<T>(
   settings: Settings,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   const { databaseUrl: url } = settings;
-  const open =
+  const connection =
     url === undefined
       ? await attachDatabase(settings, { migrations })
       : { url, close: () => Promise.resolve() };
-  return using({ ...open, url: applicationUrl(open.url) }, work);
+  return useDatabase({ ...connection, url: applicationUrl(connection.url) }, work);
 }
 
-/** The address is that of the role that works. */
-async function using<T>(
-  open: Pick<OpenDatabase, 'url' | 'close'>,
+async function useDatabase<T>(
+  connection: Pick<OpenDatabase, 'url' | 'close'>,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   try {
     const source = new DataSource({
       type: 'postgres',
-      url: open.url,
+      url: connection.url,
       installExtensions: false,
-      extra: survivesLostConnections,
+      extra: resilientPoolOptions,
       poolSize: 3,
       entities,
     });
@@ -88,12 +92,11 @@ async function using<T>(
       await source.destroy();
     }
   } finally {
-    await open.close();
+    await connection.close();
   }
 }
 
-/** It leaves out the password that an address may carry. */
-export function installationOf({ databaseUrl, dataFolder }: Settings): string {
+export function describeInstallation({ databaseUrl, dataFolder }: Settings): string {
   if (databaseUrl === undefined) return `embedded PostgreSQL in ${dataFolder}`;
   const { host, pathname } = new URL(databaseUrl);
   return `PostgreSQL at ${host || 'a local socket'}${pathname}`;

@@ -13,21 +13,21 @@ import { cronProblem } from '../platform';
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const HOOKS = ['request', 'candidates', 'answer', 'settled'] as const;
 
-/** The first thing that is wrong with the parts of an extension; null where nothing is. */
-export function problemOf(adds: Contributions): string | null {
-  if (typeof adds !== 'object' || adds === null) return 'setup() did not return an object';
+/** Returns the first problem in an extension's contributions; null if they are valid. */
+export function findContributionProblem(contributions: Contributions): string | null {
+  if (typeof contributions !== 'object' || contributions === null) return 'setup() did not return an object';
   return (
-    unknownPart(adds) ??
-    firstOf('suppliers', adds.suppliers, styleProblem) ??
-    firstOf('gates', adds.gates, gateProblem) ??
-    firstOf('taps', adds.taps, tapProblem) ??
-    firstOf('identityProviders', adds.identityProviders, directoryProblem) ??
-    firstOf('policies', adds.policies, policyProblem) ??
-    firstOf('priceComponents', adds.priceComponents, (component) =>
+    findUnknownContribution(contributions) ??
+    findFirstProblem('suppliers', contributions.suppliers, styleProblem) ??
+    findFirstProblem('gates', contributions.gates, gateProblem) ??
+    findFirstProblem('taps', contributions.taps, tapProblem) ??
+    findFirstProblem('identityProviders', contributions.identityProviders, directoryProblem) ??
+    findFirstProblem('policies', contributions.policies, policyProblem) ??
+    findFirstProblem('priceComponents', contributions.priceComponents, (component) =>
       typeof component.fee === 'function' ? null : 'needs fee()',
     ) ??
-    firstOf('jobs', adds.jobs, jobProblem) ??
-    firstOf('commands', adds.commands, (command) =>
+    findFirstProblem('jobs', contributions.jobs, jobProblem) ??
+    findFirstProblem('commands', contributions.commands, (command) =>
       typeof command.run === 'function' && typeof command.summary === 'string'
         ? null
         : 'needs run() and a summary',
@@ -35,7 +35,7 @@ export function problemOf(adds: Contributions): string | null {
   );
 }
 
-const parts: ReadonlySet<string> = new Set<keyof Contributions>([
+const knownContributions: ReadonlySet<string> = new Set<keyof Contributions>([
   'module',
   'suppliers',
   'gates',
@@ -47,22 +47,24 @@ const parts: ReadonlySet<string> = new Set<keyof Contributions>([
   'commands',
 ]);
 
-function unknownPart(adds: Contributions): string | null {
-  const unknown = Object.keys(adds).find((name) => !parts.has(name));
+function findUnknownContribution(contributions: Contributions): string | null {
+  const unknown = Object.keys(contributions).find((name) => !knownContributions.has(name));
   if (unknown !== undefined) return `setup() returned "${unknown}", which this contract does not know`;
-  return adds.module === undefined || typeof adds.module === 'function' ? null : 'module is no class';
+  return contributions.module === undefined || typeof contributions.module === 'function'
+    ? null
+    : 'module is no class';
 }
 
-/** Each has a name of its own and nothing wrong. */
-function firstOf<Part extends { readonly name: string }>(
+/** Checks that each entry has a unique name and passes its own check. */
+function findFirstProblem<Part extends { readonly name: string }>(
   kind: string,
-  found: readonly Part[] | undefined,
+  entries: readonly Part[] | undefined,
   problemOfPart: (part: Part) => string | null,
 ): string | null {
-  if (found === undefined) return null;
-  if (!Array.isArray(found)) return `${kind} is no list`;
+  if (entries === undefined) return null;
+  if (!Array.isArray(entries)) return `${kind} is no list`;
   const names = new Set<string>();
-  for (const part of found as readonly Part[]) {
+  for (const part of entries as readonly Part[]) {
     if (typeof part !== 'object' || part === null) return `an entry of ${kind} is no object`;
     const { name } = part;
     if (typeof name !== 'string' || !NAME.test(name))
@@ -77,14 +79,16 @@ function firstOf<Part extends { readonly name: string }>(
 
 const CREDENTIALS: readonly string[] = ['bearer', 'header', 'sigv4', 'oauth-pool'] satisfies CredentialKind[];
 const STYLE_METHODS = ['needsCredential', 'operations', 'fields', 'target', 'prepare', 'readError'] as const;
-const STYLE_MORE = ['pictures', 'modelList', 'unwrap', 'unframer'] as const;
+const OPTIONAL_STYLE_METHODS = ['pictures', 'modelList', 'unwrap', 'unframer'] as const;
 
 function styleProblem(style: SupplierStyle): string | null {
   if (!CREDENTIALS.includes(style.credential)) return `needs a credential: ${CREDENTIALS.join(', ')}`;
   const missing = STYLE_METHODS.find((name) => typeof style[name] !== 'function');
   if (missing !== undefined) return `needs ${missing}()`;
-  const other = STYLE_MORE.find((name) => style[name] !== undefined && typeof style[name] !== 'function');
-  return other === undefined ? null : `has a ${other} that is no function`;
+  const invalidMember = OPTIONAL_STYLE_METHODS.find(
+    (name) => style[name] !== undefined && typeof style[name] !== 'function',
+  );
+  return invalidMember === undefined ? null : `has a ${invalidMember} that is no function`;
 }
 
 function gateProblem(gate: Gate): string | null {
@@ -104,13 +108,13 @@ function tapProblem(tap: Tap): string | null {
   return isWithin(timeoutMs, 100, 60_000) ? null : 'has a timeoutMs that is not from 100 to 60,000';
 }
 
-const LONGEST_LABEL = 60;
+const MAX_LABEL_LENGTH = 60;
 
 function directoryProblem(directory: IdentityProvider): string | null {
   const { label } = directory;
   if (typeof directory.authenticate !== 'function') return 'needs authenticate()';
-  const isLabel = typeof label === 'string' && label.trim() !== '' && label.length <= LONGEST_LABEL;
-  return isLabel ? null : `needs a label of at most ${LONGEST_LABEL} characters`;
+  const isLabel = typeof label === 'string' && label.trim() !== '' && label.length <= MAX_LABEL_LENGTH;
+  return isLabel ? null : `needs a label of at most ${MAX_LABEL_LENGTH} characters`;
 }
 
 const policyProblem = (policy: Policy): string | null =>
@@ -129,5 +133,5 @@ function jobProblem(job: Job): string | null {
     : 'has a deadlineMs that is not from 1,000 to 3,600,000';
 }
 
-const isWithin = (value: unknown, least: number, most: number): boolean =>
-  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+const isWithin = (value: unknown, min: number, max: number): boolean =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;

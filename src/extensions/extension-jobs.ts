@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common';
 import type { Job } from '#extension';
 import { Logger, RepeatingJobs } from '../platform';
 import { Extensions } from './extensions';
-import type { Owned } from './loaded-extension';
+import type { ExtensionPart } from './loaded-extension';
 
-/** What a job may take to end after its signal. */
+/** How long a job may run after its abort signal. */
 const GRACE_MS = 5_000;
 
-/** Has the jobs of extensions run with those of the service, under `<extension>/<name>`. */
+/** Registers the jobs of extensions under `<extension>/<name>`. */
 @Injectable()
 export class ExtensionJobs {
   constructor(extensions: Extensions, jobs: RepeatingJobs, logger: Logger) {
@@ -26,28 +26,31 @@ export class ExtensionJobs {
 }
 
 async function runJob(
-  { extension, name, part }: Owned<Job>,
+  { extension, name, part }: ExtensionPart<Job>,
   signal: AbortSignal,
   logger: Logger,
 ): Promise<void> {
   try {
-    await endedInTime(Promise.resolve(part.run(signal)), signal);
+    await waitWithGrace(Promise.resolve(part.run(signal)), signal);
   } catch (error) {
     logger.error('a job of an extension failed', { extension, job: name, error });
     throw error;
   }
 }
 
-/** A job that hears no signal would keep its place for good. Its work goes on unseen, and its failure is nobody's. */
-async function endedInTime(work: Promise<void>, signal: AbortSignal): Promise<void> {
+/**
+ * Frees the job's slot even if the job ignores its signal. The work continues in the background, and its failure is
+ * ignored.
+ */
+async function waitWithGrace(work: Promise<void>, signal: AbortSignal): Promise<void> {
   work.catch(() => undefined);
-  const late = new Promise<never>((_resolve, reject) => {
-    const told = (): void =>
+  const graceExpired = new Promise<never>((_resolve, reject) => {
+    const startGrace = (): void =>
       void delay(GRACE_MS, undefined, { ref: false }).then(() =>
         reject(new Error('it did not end after its signal')),
       );
-    if (signal.aborted) told();
-    else signal.addEventListener('abort', told, { once: true });
+    if (signal.aborted) startGrace();
+    else signal.addEventListener('abort', startGrace, { once: true });
   });
-  await Promise.race([work, late]);
+  await Promise.race([work, graceExpired]);
 }

@@ -2,21 +2,21 @@ import { ExtensionRefused } from './extension-refused';
 
 /** An entry of `EXTENSIONS`. */
 export interface ListedExtension {
-  /** A path, or the name of a package. */
+  /** Path or package name. */
   readonly from: string;
-  /** The digest that its files must have; null where none is asked for. */
+  /** Expected digest of the files; null if none is configured. */
   readonly sha256: string | null;
 }
 
-/** Such as `./extensions/cost-centres,@acme/ldap#sha256=…`. */
-export const listedExtensions = (text: string): ListedExtension[] =>
+/** Parses a list such as `./extensions/cost-centres,@acme/ldap#sha256=…`. */
+export const parseExtensionList = (text: string): ListedExtension[] =>
   text
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
-    .map(listedExtension);
+    .map(parseExtensionEntry);
 
-function listedExtension(entry: string): ListedExtension {
+function parseExtensionEntry(entry: string): ListedExtension {
   const [from = '', condition, ...others] = entry.split('#');
   if (condition === undefined) return { from, sha256: null };
   const [, sha256] = /^sha256=([0-9a-f]{64})$/.exec(condition) ?? [];

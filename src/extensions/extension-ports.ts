@@ -3,28 +3,27 @@ import { ExtensionRefused } from './extension-refused';
 
 export const allNeeds: readonly Need[] = ['records.read', 'keys.read', 'mail.send', 'db', 'http.out'];
 
-/** Makes one port for one extension. */
-export type PortMaker<Name extends Need> = (extension: string) => Ports[Name];
+export type PortFactory<Name extends Need> = (extension: string) => Ports[Name];
 
-/** The ports of one extension. They exist from the start on, and answer once the host has given them. */
+/** Ports of one extension. The properties exist from the start; each works once the host has provided its port. */
 export class ExtensionPorts {
-  readonly given: Partial<Ports> = {};
-  private readonly made = new Map<Need, object>();
+  readonly byNeed: Partial<Ports> = {};
+  private readonly instances = new Map<Need, object>();
 
   constructor(
     private readonly extension: string,
     needs: readonly Need[],
   ) {
     for (const need of needs)
-      Object.defineProperty(this.given, need, { enumerable: true, get: () => this.port(need) });
+      Object.defineProperty(this.byNeed, need, { enumerable: true, get: () => this.port(need) });
   }
 
-  give<Name extends Need>(name: Name, maker: PortMaker<Name>): void {
-    if (Object.hasOwn(this.given, name)) this.made.set(name, maker(this.extension));
+  provide<Name extends Need>(name: Name, factory: PortFactory<Name>): void {
+    if (Object.hasOwn(this.byNeed, name)) this.instances.set(name, factory(this.extension));
   }
 
   private port(need: Need) {
-    const port = this.made.get(need);
+    const port = this.instances.get(need);
     if (port === undefined)
       throw new ExtensionRefused(
         this.extension,

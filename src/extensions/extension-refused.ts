@@ -1,4 +1,4 @@
-/** The start is refused, and this extension is why. */
+/** Thrown when an extension prevents the start. */
 export class ExtensionRefused extends Error {
   constructor(extension: string, reason: string, options?: ErrorOptions) {
     super(`The extension ${extension} cannot be used: ${reason}`, options);

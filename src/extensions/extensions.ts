@@ -9,41 +9,41 @@ import type {
   SupplierStyle,
   Tap,
 } from '#extension';
-import type { PortMaker } from './extension-ports';
-import type { LoadedExtension, Owned } from './loaded-extension';
+import type { PortFactory } from './extension-ports';
+import type { LoadedExtension, ExtensionPart } from './loaded-extension';
 
-/** The extensions of this process. They never change while it runs. */
+/** The extensions of this process; immutable while it runs. */
 export class Extensions {
-  readonly suppliers: readonly Owned<SupplierStyle>[];
-  readonly gates: readonly Owned<Gate>[];
-  readonly taps: readonly Owned<Tap>[];
-  readonly identityProviders: readonly Owned<IdentityProvider>[];
-  readonly policies: readonly Owned<Policy>[];
-  readonly priceComponents: readonly Owned<PriceComponent>[];
-  readonly jobs: readonly Owned<Job>[];
-  readonly commands: readonly Owned<Command>[];
+  readonly suppliers: readonly ExtensionPart<SupplierStyle>[];
+  readonly gates: readonly ExtensionPart<Gate>[];
+  readonly taps: readonly ExtensionPart<Tap>[];
+  readonly identityProviders: readonly ExtensionPart<IdentityProvider>[];
+  readonly policies: readonly ExtensionPart<Policy>[];
+  readonly priceComponents: readonly ExtensionPart<PriceComponent>[];
+  readonly jobs: readonly ExtensionPart<Job>[];
+  readonly commands: readonly ExtensionPart<Command>[];
 
   constructor(readonly all: readonly LoadedExtension[]) {
-    this.suppliers = ownedOf(all, ({ suppliers }) => suppliers);
-    this.gates = ownedOf(all, ({ gates }) => gates);
-    this.taps = ownedOf(all, ({ taps }) => taps);
-    this.identityProviders = ownedOf(all, ({ identityProviders }) => identityProviders);
-    this.policies = ownedOf(all, ({ policies }) => policies);
-    this.priceComponents = ownedOf(all, ({ priceComponents }) => priceComponents);
-    this.jobs = ownedOf(all, ({ jobs }) => jobs);
-    this.commands = ownedOf(all, ({ commands }) => commands);
+    this.suppliers = collectParts(all, ({ suppliers }) => suppliers);
+    this.gates = collectParts(all, ({ gates }) => gates);
+    this.taps = collectParts(all, ({ taps }) => taps);
+    this.identityProviders = collectParts(all, ({ identityProviders }) => identityProviders);
+    this.policies = collectParts(all, ({ policies }) => policies);
+    this.priceComponents = collectParts(all, ({ priceComponents }) => priceComponents);
+    this.jobs = collectParts(all, ({ jobs }) => jobs);
+    this.commands = collectParts(all, ({ commands }) => commands);
   }
 
-  /** The module that has what a port needs gives it to those who asked for it. */
-  givePort<Name extends Need>(name: Name, maker: PortMaker<Name>): void {
-    for (const { ports } of this.all) ports.give(name, maker);
+  /** Provides a port to every extension that needs it. Called by the module that owns the underlying resource. */
+  providePort<Name extends Need>(name: Name, factory: PortFactory<Name>): void {
+    for (const { ports } of this.all) ports.provide(name, factory);
   }
 }
 
-const ownedOf = <Part extends { readonly name: string }>(
+const collectParts = <Part extends { readonly name: string }>(
   all: readonly LoadedExtension[],
-  partsOf: (adds: LoadedExtension['adds']) => readonly Part[] | undefined,
-): readonly Owned<Part>[] =>
+  selectParts: (adds: LoadedExtension['adds']) => readonly Part[] | undefined,
+): readonly ExtensionPart<Part>[] =>
   all.flatMap(({ id, adds }) =>
-    (partsOf(adds) ?? []).map((part) => ({ extension: id, name: `${id}/${part.name}`, part })),
+    (selectParts(adds) ?? []).map((part) => ({ extension: id, name: `${id}/${part.name}`, part })),
   );

@@ -3,25 +3,25 @@ import { withDeadline } from '../kernel';
 import { Database, extensionsClient, Mailer, Metrics, type OutgoingClient, Settings } from '../platform';
 import { Extensions } from './extensions';
 import { DatabasePorts } from './ports/database-port';
-import { httpPort } from './ports/http-port';
-import { mailPort } from './ports/mail-port';
+import { createHttpPort } from './ports/http-port';
+import { createMailPort } from './ports/mail-port';
 
 const CLOSE_DEADLINE_MS = 5_000;
 
 export interface OpenPorts {
-  /** How busy the connections of each extension are. */
+  /** Adds the connection pool metrics of each extension. */
   readonly readInto: (metrics: Metrics) => void;
   close(): Promise<void>;
 }
 
-/** The ports that stand on a database and on settings alone, as a command has them too. */
-export function givePlainPorts(extensions: Extensions, database: Database, settings: Settings): OpenPorts {
+/** Provides the ports that need only the database and the settings; commands use these as well. */
+export function provideBasicPorts(extensions: Extensions, database: Database, settings: Settings): OpenPorts {
   const databases = new DatabasePorts(database, settings);
-  extensions.givePort('db', databases.portOf);
+  extensions.providePort('db', databases.portOf);
   const clients: OutgoingClient[] = [];
-  extensions.givePort('http.out', () => {
+  extensions.providePort('http.out', () => {
     const client = (clients[0] ??= extensionsClient(settings));
-    return httpPort(client);
+    return createHttpPort(client);
   });
   return {
     readInto: databases.readInto,
@@ -32,10 +32,9 @@ export function givePlainPorts(extensions: Extensions, database: Database, setti
   };
 }
 
-/** Gives extensions what the platform has. Other rooms give what is theirs. */
 @Injectable()
 export class HostPorts implements OnApplicationShutdown {
-  private readonly plain: OpenPorts;
+  private readonly basicPorts: OpenPorts;
 
   constructor(
     extensions: Extensions,
@@ -44,13 +43,13 @@ export class HostPorts implements OnApplicationShutdown {
     settings: Settings,
     metrics: Metrics,
   ) {
-    this.plain = givePlainPorts(extensions, database, settings);
-    metrics.beforeRead(() => this.plain.readInto(metrics));
-    extensions.givePort('mail.send', () => mailPort(mailer));
+    this.basicPorts = provideBasicPorts(extensions, database, settings);
+    metrics.beforeRead(() => this.basicPorts.readInto(metrics));
+    extensions.providePort('mail.send', () => createMailPort(mailer));
   }
 
-  /** A transaction that an extension still holds does not hold up the end. */
+  /** Waits at most the deadline, so that an open transaction of an extension does not block the shutdown. */
   async onApplicationShutdown(): Promise<void> {
-    await withDeadline(CLOSE_DEADLINE_MS, this.plain.close()).catch(() => undefined);
+    await withDeadline(CLOSE_DEADLINE_MS, this.basicPorts.close()).catch(() => undefined);
   }
 }

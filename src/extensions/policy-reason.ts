@@ -1,23 +1,26 @@
 import type { Policy } from '#extension';
 import { fault } from '../kernel';
-import type { Owned } from './loaded-extension';
+import type { ExtensionPart } from './loaded-extension';
 
-const LONGEST_REASON = 500;
+const MAX_REASON_LENGTH = 500;
 
-/** The reason that a policy forbids something for; null where it does not. Where it cannot say, nothing goes on. */
-export function policyReason({ name, part }: Owned<Policy>, ask: (policy: Policy) => unknown): string | null {
+/** Returns why a policy forbids something; null if it does not. A policy that fails blocks the request. */
+export function policyReason(
+  { name, part }: ExtensionPart<Policy>,
+  check: (policy: Policy) => unknown,
+): string | null {
   let reason: unknown;
   try {
-    reason = ask(part);
+    reason = check(part);
   } catch (cause) {
-    throw unanswered(name, cause);
+    throw policyFailed(name, cause);
   }
   if (reason === null || reason === undefined) return null;
-  if (typeof reason !== 'string') throw unanswered(name, new TypeError('a reason is a text or null'));
-  return reason.slice(0, LONGEST_REASON);
+  if (typeof reason !== 'string') throw policyFailed(name, new TypeError('a reason is a text or null'));
+  return reason.slice(0, MAX_REASON_LENGTH);
 }
 
-const unanswered = (policy: string, cause: unknown) =>
+const policyFailed = (policy: string, cause: unknown) =>
   fault('service_unavailable', {
     message: `The policy ${policy} could not be asked.`,
     details: { policy },

@@ -2,7 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { fault, publicCatalogue, publicEntry } from '../kernel';
 import { Access } from '../web';
 
-/** The error catalogue, for everybody: clients are written against it before they have a key. */
+/** The error catalogue, open to everyone, as clients are written against it before they have a key. */
 @Controller('/v1/errors')
 export class ErrorsController {
   @Get()
@@ -14,7 +14,7 @@ export class ErrorsController {
 
   @Get(':code')
   @Access.anyone()
-  one(@Param('code') code: string) {
+  get(@Param('code') code: string) {
     const entry = publicEntry(code);
     if (entry === undefined)
       throw fault('not_found', { message: `There is no error code "${code}".`, param: 'code' });

@@ -22,16 +22,16 @@ import { ManageModule } from './manage/manage.module';
 import { masksStage } from './masks';
 import { GatewayDescription } from './openapi/gateway-description';
 import { OpenApiController } from './openapi/openapi.controller';
-import { ModelsController } from './models.controller';
+import { GatewayModelsController } from './models.controller';
 import { Pipeline } from './pipeline';
-import { Readiness } from './readiness';
+import { GatewayReadiness } from './readiness';
 import { relayStage } from './relay';
 import { ResponsesController } from './responses/responses.controller';
 import { ResponsesModule } from './responses/responses.module';
 import { ModelJudge } from './safeguards/model-judge';
 import { AnswerSampling, settleStage } from './settle';
 import { SingleShotController } from './single-shot.controller';
-import { StoredIds } from './stored/stored-ids.service';
+import { StoredIdsService } from './stored/stored-ids.service';
 import { TextController } from './text.controller';
 import { Tracing } from './trace/tracing';
 
@@ -49,7 +49,7 @@ import { Tracing } from './trace/tracing';
   controllers: [
     HealthController,
     ErrorsController,
-    ModelsController,
+    GatewayModelsController,
     TextController,
     ResponsesController,
     SingleShotController,
@@ -59,11 +59,11 @@ import { Tracing } from './trace/tracing';
   ],
   providers: [
     Gauges,
-    Readiness,
+    GatewayReadiness,
     Gates,
     HttpGates,
     Tracing,
-    StoredIds,
+    StoredIdsService,
     Pipeline,
     ClaudeCodeBudgets,
     ...intakeStage,

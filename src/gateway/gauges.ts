@@ -4,11 +4,11 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { LeanAdapter, Metrics, Settings } from '../platform';
 import { CredentialAlarm, LaneHealth } from '../routing';
 import { Lifecycle } from './intake';
-import { Readiness } from './readiness';
+import { GatewayReadiness } from './readiness';
 import { OpenStreams } from './reply/open-streams';
 
 const stateNumbers = { closed: 0, 'half-open': 1, open: 2 } as const;
-/** Endpoints that had streams once are shown with none, instead of with their last number. */
+/** Endpoints without streams report zero instead of their last value. */
 const endpoints = ['chat', 'messages', 'responses', 'native', 'completions'];
 
 /** Current values, read when the metrics are scraped. */
@@ -21,16 +21,16 @@ export class Gauges implements OnApplicationBootstrap {
     private readonly credentials: CredentialAlarm,
     private readonly streams: OpenStreams,
     private readonly lifecycle: Lifecycle,
-    private readonly readiness: Readiness,
+    private readonly readiness: GatewayReadiness,
     private readonly adapter: LeanAdapter,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.metrics.beforeRead(() => this.read());
-    this.metrics.beforeRead(() => this.ask());
+    this.metrics.beforeRead(() => this.readValues());
+    this.metrics.beforeRead(() => this.readServerState());
   }
 
-  private read(): void {
+  private readValues(): void {
     const { metrics } = this;
     metrics.openRequests.set({}, this.lifecycle.openRequests);
     metrics.openRequestsLimit.set({}, this.settings.openRequestsLimit);
@@ -44,7 +44,7 @@ export class Gauges implements OnApplicationBootstrap {
       metrics.brokenRequests.at({ status: String(status) }).value = count;
   }
 
-  private async ask(): Promise<void> {
+  private async readServerState(): Promise<void> {
     const { metrics } = this;
     const server = this.adapter.getHttpServer() as Server;
     const [ready, connections] = await Promise.all([

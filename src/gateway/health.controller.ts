@@ -1,14 +1,14 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { Access } from '../web';
-import { Readiness } from './readiness';
+import { GatewayReadiness } from './readiness';
 
-/** In bytes: Express would first look up what JSON is called among all media types there are. */
+/** Bytes, because Express would first look up the JSON media type. */
 const ok = Buffer.from('{"status":"ok"}');
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 @Controller()
 export class HealthController {
-  constructor(private readonly readiness: Readiness) {}
+  constructor(private readonly readiness: GatewayReadiness) {}
 
   @Get('/health')
   @Access.probe()
@@ -17,7 +17,6 @@ export class HealthController {
     return ok;
   }
 
-  /** The process answers; nothing else is asked. */
   @Get('/health/live')
   @Access.probe()
   @Header('content-type', JSON_TYPE)

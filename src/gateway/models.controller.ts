@@ -1,23 +1,23 @@
 import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
-import { fault, type JsonFields, type PriceFactor, ratesPaid } from '../kernel';
+import { fault, type JsonFields, type PriceFactor, markedUpRates } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { AUTO } from './intake';
 import { SupplierStyles } from '../routing';
 import { Access, type HttpRequest } from '../web';
-import { callableModels, RegisteredChooser, sharedFacts } from './admission';
+import { callableModels, RegisteredChooser, sharedLaneFacts } from './admission';
 import { callerOf } from './intake';
 
-const LARGEST_PAGE = 1_000;
+const MAX_PAGE_SIZE = 1_000;
 
-interface Listed {
+interface GatewayModelEntry {
   readonly id: string;
   readonly shown: () => JsonFields;
 }
 
-/** One envelope serves both families of SDKs: it has the list of one and the pages of the other. */
+/** Serves both SDK families: the response is a list with the pagination fields of both. */
 @Controller()
-export class ModelsController {
+export class GatewayModelsController {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly chooser: RegisteredChooser,
@@ -32,8 +32,8 @@ export class ModelsController {
     @Query('after_id') after?: string,
     @Query('before_id') before?: string,
   ) {
-    const all = await this.listedFor(callerOf(request));
-    const size = sizeOf(limit);
+    const all = await this.listModels(callerOf(request));
+    const size = parsePageSize(limit);
     const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
     const end =
       before === undefined
@@ -55,11 +55,11 @@ export class ModelsController {
 
   @Get('/v1/models/:model')
   @Access.eitherHeader()
-  async one(@Req() request: HttpRequest, @Param('model') name: string) {
+  async get(@Req() request: HttpRequest, @Param('model') name: string) {
     const caller = callerOf(request);
-    const found = this.catalogue.snapshot.model(name);
-    const model = this.callable(caller).find(({ id }) => id === found?.id);
-    if (model !== undefined) return this.present(model, paidBy(caller));
+    const namedModel = this.catalogue.snapshot.model(name);
+    const model = this.callable(caller).find(({ id }) => id === namedModel?.id);
+    if (model !== undefined) return this.present(model, currentPriceFactor(caller));
     const auto = name === AUTO ? await this.chooser.modelFor(caller) : null;
     if (auto === null) throw fault('model_not_found', { param: 'model' });
     return auto;
@@ -72,52 +72,55 @@ export class ModelsController {
     return;
   }
 
-  private present(model: ModelView, paid: PriceFactor): JsonFields {
-    return present(model, this.styles.kindOf(model), this.priceOf(model, paid));
+  private present(model: ModelView, priceFactor: PriceFactor): JsonFields {
+    return presentModel(model, this.styles.kindOf(model), this.priceOf(model, priceFactor));
   }
 
-  /** The price in force of the cheapest lane, as the caller pays it; null where no lane can be sold now. */
-  private priceOf({ name }: ModelView, paid: PriceFactor) {
+  /** Current price of the cheapest lane, as the caller pays it; null if no lane can be sold now. */
+  private priceOf({ name }: ModelView, priceFactor: PriceFactor) {
     const resolution = this.catalogue.resolve(name);
     if (resolution.kind !== 'found') return null;
     const prices = new Map(resolution.lanes.map(({ price }) => [price.id, price.rates]));
-    const [lowest] = [...prices.values()].sort(
+    const [cheapest] = [...prices.values()].sort(
       (a, b) => Number(a.input - b.input) || Number(a.output - b.output),
     );
-    if (lowest === undefined) return null;
-    return { currency: 'USD', ...presentPrice(ratesPaid(lowest, paid)), is_lowest: prices.size > 1 };
+    if (cheapest === undefined) return null;
+    return {
+      currency: 'USD',
+      ...presentPrice(markedUpRates(cheapest, priceFactor)),
+      is_lowest: prices.size > 1,
+    };
   }
 
-  /** `auto` comes last, so that no client takes it for the usual model. */
-  private async listedFor(caller: Caller): Promise<Listed[]> {
-    const paid = paidBy(caller);
+  /** `auto` comes last, so that no client takes it for the default model. */
+  private async listModels(caller: Caller): Promise<GatewayModelEntry[]> {
+    const priceFactor = currentPriceFactor(caller);
     const models = this.callable(caller).map((model) => ({
       id: model.name,
-      shown: () => this.present(model, paid),
+      shown: () => this.present(model, priceFactor),
     }));
     const auto = await this.chooser.modelFor(caller);
     return auto === null ? models : [...models, { id: AUTO, shown: () => auto }];
   }
 
-  /** Only what this key may call is shown to it. */
   private callable(caller: Caller): ModelView[] {
     return callableModels(caller, this.catalogue.snapshot);
   }
 }
 
-const paidBy = (caller: Caller): PriceFactor => priceFactorAt(caller, Date.now());
+const currentPriceFactor = (caller: Caller): PriceFactor => priceFactorAt(caller, Date.now());
 
-function sizeOf(limit: string | undefined): number {
-  if (limit === undefined) return LARGEST_PAGE;
+function parsePageSize(limit: string | undefined): number {
+  if (limit === undefined) return MAX_PAGE_SIZE;
   const size = Number(limit);
-  if (Number.isInteger(size) && size >= 1 && size <= LARGEST_PAGE) return size;
+  if (Number.isInteger(size) && size >= 1 && size <= MAX_PAGE_SIZE) return size;
   throw fault('invalid_request', {
     param: 'limit',
-    message: `limit must be a whole number from 1 to ${LARGEST_PAGE}.`,
+    message: `limit must be a whole number from 1 to ${MAX_PAGE_SIZE}.`,
   });
 }
 
-function present(model: ModelView, kind: string, price: JsonFields | null) {
+function presentModel(model: ModelView, kind: string, price: JsonFields | null) {
   return {
     id: model.name,
     object: 'model',
@@ -132,7 +135,7 @@ function present(model: ModelView, kind: string, price: JsonFields | null) {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     capabilities: [...model.capabilities],
-    ...sharedFacts(model.lanes),
+    ...sharedLaneFacts(model.lanes),
     retires_at: model.retiresAt === null ? null : new Date(model.retiresAt).toISOString(),
     price,
   };

@@ -4,9 +4,11 @@ import { fault } from '../kernel';
 import { Database, errorCode, QueueSupervisor, RepeatingJobs } from '../platform';
 import { Lifecycle } from './intake';
 
-/** New work may come: the journal can be written, the database takes it, jobs are run, and the process is not to stop. */
+/**
+ * Ready if the journal can be written, the database accepts money records, jobs run, and the process is not stopping.
+ */
 @Injectable()
-export class Readiness {
+export class GatewayReadiness {
   constructor(
     private readonly database: Database,
     private readonly lifecycle: Lifecycle,
@@ -15,10 +17,9 @@ export class Readiness {
     private readonly queues: QueueSupervisor,
   ) {}
 
-  /** Fails with the reason. */
   async check(): Promise<void> {
     if (this.lifecycle.draining) throw fault('pod_draining');
-    const { trouble } = this.money;
+    const { journalError: trouble } = this.money;
     if (trouble !== undefined)
       throw fault('billing_unavailable', {
         message: `The journal cannot be written (${errorCode(trouble)}): nothing new is begun.`,
@@ -26,7 +27,7 @@ export class Readiness {
         cause: trouble,
       });
     await this.database.ping();
-    if (!this.money.admits) throw fault('billing_unavailable', { retryAfterSeconds: 1 });
+    if (!this.money.isAdmitting) throw fault('billing_unavailable', { retryAfterSeconds: 1 });
     const stuck = [...this.jobs.stuck, ...this.queues.stuck];
     if (stuck.length > 0)
       throw fault('service_unavailable', { message: `Jobs are not run here: ${stuck.join(', ')}.` });

@@ -6,7 +6,6 @@ import { Pipeline } from './pipeline';
 import type { Reply } from './reply/reply';
 import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
 
-/** One question, one answer: the answer is sent by the interceptor, with what it cost in its headers. */
 @Controller()
 @UseInterceptors(SvcHeadersInterceptor)
 export class SingleShotController {
@@ -24,10 +23,9 @@ export class SingleShotController {
     return this.pipeline.run(operations.rerank, request, response);
   }
 
-  /** SDKs of the second version of reranking ask here. */
   @Post('/v2/rerank')
   @Access.bearer()
-  rerankAgain(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+  rerankV2(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
     return this.pipeline.run(operations.rerank, request, response);
   }
 

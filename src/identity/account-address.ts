@@ -1,7 +1,7 @@
-/** Addresses are compared in one canonical form; of accounts that collide under it, the one spelled alike counts. */
+/** Compares addresses in a canonical form; if several accounts match, `closestAddress` decides. */
 export const hasAddress = (column: string, parameter: string): string =>
   `canonical_address(${column}) = canonical_address(${parameter})`;
 
-/** Puts the account that is spelled as asked for before those that only have the same canonical form. */
+/** Sorts the account with the requested spelling before those that only share the canonical form. */
 export const closestAddress = (column: string, parameter: string): string =>
   `${column} = ${parameter} DESC, lower(${column}) = lower(${parameter}) DESC, ${column}`;

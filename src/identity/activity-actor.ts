@@ -1,7 +1,7 @@
 import type { ActivityActor } from '../audit';
 import type { UserAccount } from './user-account.entity';
 
-/** A person who acts on their own account before, or without, being signed in. */
+/** A user who acts on their own account before, or without, being signed in. */
 export const actorOf = (account: UserAccount): ActivityActor => ({
   kind: 'user',
   userId: account.id,

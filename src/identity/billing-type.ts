@@ -1,4 +1,4 @@
-/** An account pays from its own wallet, by invoice after the month, or from the wallet of a delegate. */
+/** An account pays from its own wallet, by monthly invoice, or from the wallet of a delegate. */
 export const billingTypes = ['prepaid', 'invoiced', 'delegated'] as const;
 
 export type BillingType = (typeof billingTypes)[number];

@@ -18,7 +18,7 @@ export class Department {
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** Counts the edits of administrators, so that of two at once the second is told. */
+  /** Counts edits by administrators, so that the second of two concurrent edits is rejected. */
   @Column('integer', { default: 1 })
   version: number;
 }

@@ -18,15 +18,15 @@ export {
   deviceOf,
   type HandOff,
   HandOffs,
-  type InviteShown,
+  type InviteDetails,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
   type AccountMailKind,
-  PASSWORD_LEAST,
+  MIN_PASSWORD_LENGTH,
   type ProvenIdentity,
   type SignUpContext,
-  PASSWORD_MOST,
+  MAX_PASSWORD_LENGTH,
   Passkeys,
   PasswordResetService,
   PendingSteps,
@@ -42,19 +42,19 @@ export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
-export { OwnProjects, PROJECT_OF_PERSON, type ProjectName } from './own-projects.service';
+export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.service';
 export {
-  MOST_DELEGATES,
+  MAX_DELEGATES,
   type Ownership,
   PayerService,
   type PriceFactorVersion,
-  type Standing,
+  type OwnerStanding,
 } from './payer.service';
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';
-export { HostProofs, isProven, type ResellerDomain, ResellerDomains, wrongLogo } from './resellers';
-export { SessionsService, type Viewing } from './sessions.service';
+export { HostProofs, isProven, type ResellerDomain, ResellerDomains, invalidLogo } from './resellers';
+export { SessionsService, type ViewerContext } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
 export { isInUse, type UserStatus } from './user-status';

@@ -26,26 +26,26 @@ export class Organisation {
   @RegionsColumn({ name: 'allowed_regions', nullable: true })
   allowedRegions: string[] | null;
 
-  /** Members sign in through an identity provider alone; their passwords open nothing. */
+  /** Members sign in only through an identity provider; their passwords are disabled. */
   @Column('boolean', { name: 'sso_only', default: false })
   ssoOnly: boolean;
 
-  /** The most that the credit limits of its people come to, as far as its own administrators set them. */
+  /** Maximum total of the members' credit limits, as far as the organisation's own administrators set them. */
   @BigintColumn({ name: 'credit_ceiling_nano', default: '0' })
   creditCeilingNano: bigint;
 
-  /** Spans of its calls may hold what they ask and get, where the operator allows that. */
+  /** Traces are allowed to contain requests and responses, if the operator permits it. */
   @Column('boolean', { name: 'telemetry_content', default: false })
   telemetryContent: boolean;
 
-  /** Request fields that the gateway does not know; null leaves it to the installation. */
+  /** Handling of unknown request fields; null uses the setting of the installation. */
   @Column('text', { name: 'unknown_fields', nullable: true })
   unknownFields: UnknownFieldMode | null;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** Counts the edits of administrators, so that of two at once the second is told. */
+  /** Counts edits by administrators, so that the second of two concurrent edits is rejected. */
   @Column('integer', { default: 1 })
   version: number;
 }

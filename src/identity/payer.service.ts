@@ -4,7 +4,6 @@ import { Database, readRows, type Tx } from '../platform';
 import type { BillingType } from './billing-type';
 import { isInUse, type UserStatus } from './user-status';
 
-/** The owner of a key or conversation. */
 export interface Ownership {
   readonly userId: number | null;
   readonly organisationId: number | null;
@@ -12,35 +11,37 @@ export interface Ownership {
   readonly projectId: number | null;
 }
 
-/** The full attribution of an owner, and the payer. */
-export interface Standing extends Ownership {
+export interface OwnerStanding extends Ownership {
   readonly userStatus: UserStatus | null;
   readonly organisationRegions: readonly string[] | null;
-  /** The project's billing user, the organisation's, or the user; or who pays for that one, delegate by delegate. */
+  /** The project's billing user, else the organisation's, else the user; or the delegate who pays for that one. */
   readonly payerUserId: number | null;
-  /** Everyone on the way to the payer, who is the last: a change of one of them may change who pays. */
+  /** All accounts up to and including the payer: a change of any of them can change who pays. */
   readonly payerChain: readonly number[];
   readonly payerBillingType: BillingType | null;
-  /** The payer's wallet or account of invoices; null if nobody pays, a suspended delegate would, or nothing is charged. */
+  /**
+   * The payer's wallet or invoice account; null if there is no payer, a suspended delegate would pay, or nothing is
+   * charged.
+   */
   readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
-  /** The organisation, or the person without one, lets spans hold content. */
+  /** Whether the organisation, or a user without one, allows content in traces. */
   readonly telemetryContent: boolean;
-  /** The organisation's choice; null leaves it to the installation. */
+  /** The organisation's choice; null uses the setting of the installation. */
   readonly unknownFields: UnknownFieldMode | null;
-  /** The organisation pays these shares of a price, the latest version first; null where it never had a mark-up. */
+  /** Shares of a price that the organisation pays, latest version first; null if it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
 }
 
 export interface PriceFactorVersion {
-  /** It is in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly from: number;
-  /** It is written in millionths. */
+  /** In millionths. */
   readonly factor: number;
 }
 
-/** More delegates in a row are not followed; `billing-config` refuses them, and circles. */
-export const MOST_DELEGATES = 4;
+/** Maximum number of delegates in a row; `billing-config` rejects longer chains, and loops. */
+export const MAX_DELEGATES = 4;
 
 const statement = `
   WITH RECURSIVE owner AS (
@@ -59,7 +60,7 @@ const statement = `
       JOIN user_account u ON u.id = coalesce(w.project_payer, o.billing_user_id, w.user_id)
     UNION ALL
     SELECT u.*, p.chain || u.id FROM payer p JOIN user_account u ON u.id = p.delegate_user_id
-     WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MOST_DELEGATES}
+     WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MAX_DELEGATES}
   )
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
          o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type, payer.status AS payer_status,
@@ -79,8 +80,7 @@ const statement = `
 export class PayerService {
   constructor(private readonly database: Database) {}
 
-  /** Inside a transaction it is read there. */
-  async standingOf(owner: Ownership, tx?: Tx): Promise<Standing> {
+  async standingOf(owner: Ownership, tx?: Tx): Promise<OwnerStanding> {
     const rows = await readRows<PayingRow>(tx ?? this.database, statement, [
       owner.userId,
       owner.organisationId,
@@ -93,7 +93,7 @@ export class PayerService {
   }
 }
 
-type PayingRow = Omit<Standing, 'chargedAccount'> & { readonly payerStatus: UserStatus | null };
+type PayingRow = Omit<OwnerStanding, 'chargedAccount'> & { readonly payerStatus: UserStatus | null };
 
 function accountOf({
   billingExempt,

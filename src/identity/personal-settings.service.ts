@@ -4,15 +4,13 @@ import { Database, type Tx } from '../platform';
 export const noticeTopics = ['budget', 'balance', 'suppliers', 'models'] as const;
 export type NoticeTopic = (typeof noticeTopics)[number];
 
-/** These pages have an explanation that can be put away. */
 export type HelpPage = 'autorouter' | 'projects' | 'qualitative' | 'setup';
 
-/** A person chose these settings for their own pages and mails. */
 @Injectable()
 export class PersonalSettings {
   constructor(private readonly database: Database) {}
 
-  /** This person wants no notices of these topics. In a transaction the row is theirs until its end. */
+  /** Topics for which the user wants no notices. In a transaction, the row is locked until its end. */
   async mutedNotices(userId: number, tx?: Tx): Promise<NoticeTopic[]> {
     const [row] = await (tx ?? this.database.source).query<{ muted_notices: NoticeTopic[] }[]>(
       `SELECT muted_notices FROM user_setting WHERE user_id = $1 ${tx === undefined ? '' : 'FOR UPDATE'}`,

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '../kernel';
 import { Database } from '../platform';
 
-/** A person chooses here how pages are shown. */
 @Injectable()
 export class ProfileService {
   constructor(private readonly database: Database) {}
@@ -14,18 +13,17 @@ export class ProfileService {
     ]);
   }
 
-  /** A person outside the viewer's scope does not exist for the viewer. */
   async isWithin(scope: Scope, userId: number): Promise<boolean> {
-    const [condition, ...values] = personWithin(scope);
-    const found = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [
+    const [condition, ...values] = userCondition(scope);
+    const rows = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [
       userId,
       ...values,
     ]);
-    return found.length > 0;
+    return rows.length > 0;
   }
 }
 
-function personWithin(scope: Scope): [condition: string, ...values: number[]] {
+function userCondition(scope: Scope): [condition: string, ...values: number[]] {
   switch (scope.kind) {
     case 'platform':
       return ['true'];

@@ -27,7 +27,7 @@ export class Project {
   @Column('timestamptz', { name: 'archived_at', nullable: true })
   archivedAt: Date | null;
 
-  /** Counts the edits of administrators, so that of two at once the second is told. */
+  /** Counts edits by administrators, so that the second of two concurrent edits is rejected. */
   @Column('integer', { default: 1 })
   version: number;
 }

@@ -2,11 +2,10 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('session')
 export class Session {
-  /** A keyed hash of the cookie's value: a copy of this table opens nothing. */
+  /** Keyed hash of the cookie's value: a copy of this table gives no access. */
   @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'session_pkey' })
   tokenHash: Buffer;
 
-  /** Lists and logs call it by this id. */
   @Column('uuid', { name: 'public_id' })
   publicId: string;
 
@@ -22,7 +21,7 @@ export class Session {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt: Date;
 
-  /** The session is good on this host alone. Empty means at BASE_URL. Null, as older versions left it: nowhere. */
+  /** The only host on which the session is valid; empty for BASE_URL. Null, from older versions, is valid nowhere. */
   @Column('text', { nullable: true })
   host: string | null;
 
@@ -32,11 +31,10 @@ export class Session {
   @Column('text', { name: 'user_agent', nullable: true })
   userAgent: string | null;
 
-  /** The role with which the administration's view was opened; null while it is closed. */
+  /** Role with which the admin view was opened; null while it is closed. */
   @Column('text', { name: 'admin_role', nullable: true })
   adminRole: string | null;
 
-  /** That view is narrowed to this organisation. */
   @Column('integer', { name: 'admin_organisation_id', nullable: true })
   adminOrganisationId: number | null;
 }

@@ -8,45 +8,45 @@ import {
   HOUR_MS,
   isAdministrator,
   MINUTE_MS,
-  type Role,
+  type UserRole,
   scopeOf,
 } from '../kernel';
-import { Database, QuarantineState, readRows, type Row, Settings, type Tx } from '../platform';
+import { Database, QuarantineState, readRows, type TableRow, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
 
-const ABSOLUTE = 30 * DAY_MS;
-const IDLE = 7 * DAY_MS;
-const IDLE_ADMINISTRATOR = 12 * HOUR_MS;
-/** The last-seen time is written at most this often, so that reading pages does not write rows. */
-const SEEN_EVERY = MINUTE_MS;
+const MAX_AGE_MS = 30 * DAY_MS;
+const MAX_IDLE_MS = 7 * DAY_MS;
+const MAX_ADMIN_IDLE_MS = 12 * HOUR_MS;
+/** Minimum interval between writes of the last-seen time, so that page views rarely write rows. */
+const SEEN_INTERVAL_MS = MINUTE_MS;
 
-type SessionRow = Row<'session', 'public_id, user_id, admin_role, admin_organisation_id'> &
-  Row<
+type SessionRow = TableRow<'session', 'public_id, user_id, admin_role, admin_organisation_id'> &
+  TableRow<
     'user_account',
     'email, display_name, role, status, organisation_id, department_id, preferred_language, time_zone'
   > & {
-    /** It is computed by the database, whose clock wrote the time. */
+    /** Computed by the database, whose clock wrote the time. */
     readonly idleMs: number;
     readonly organisationName: string | null;
     readonly adminOrganisationName: string | null;
     readonly hasSecondFactor: boolean;
   };
 
-/** A signed-in person sees pages in this way, beside what they may see. */
-export interface Viewing {
+/** How pages are displayed to a signed-in user, in addition to what the user is allowed to see. */
+export interface ViewerContext {
   readonly language: string;
   readonly timeZone: string;
   readonly organisationName: string | null;
-  /** An administrator who has to switch on a second factor first, and until then is a user like others. */
+  /** An administrator who has to enable a second factor first, and is treated as a plain user until then. */
   readonly awaitsSecondFactor: boolean;
-  /** It is open while an administrator looks with an administrator's eyes, narrowed to an organisation or to none. */
+  /** Admin view, for one organisation or for all; null while it is closed. */
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
 
-export interface OpenedFrom {
+export interface SessionOrigin {
   readonly address?: string;
   readonly userAgent?: string;
-  /** The portal where it is good: empty for BASE_URL's. */
+  /** Host of the portal on which the session is valid; empty for BASE_URL. */
   readonly host?: string;
 }
 
@@ -58,18 +58,23 @@ interface OpenSession {
   readonly lastSeenAt: Date;
 }
 
-export type SessionReading =
-  | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor; readonly viewing: Viewing }
+export type SessionLookup =
+  | {
+      readonly kind: 'actor';
+      readonly userId: number;
+      readonly actor: Actor;
+      readonly viewing: ViewerContext;
+    }
   | {
       readonly kind: 'inactive';
       readonly userId: number;
       readonly status: string;
       readonly actor: Actor;
-      readonly viewing: Viewing;
+      readonly viewing: ViewerContext;
     }
   | { readonly kind: 'absent' };
 
-/** Sessions are rows: a new one at every sign-in, found by the hash of the cookie, ended by deleting them. */
+/** Sessions are rows: created at every sign-in, found by the hash of the cookie, and deleted to end them. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -78,15 +83,15 @@ export class SessionsService {
     private readonly quarantine: QuarantineState,
   ) {}
 
-  /** Returns the cookie's value; only its hash is kept. Without a host it is a session of BASE_URL. */
-  async open(tx: Tx, userId: number, from: OpenedFrom = {}): Promise<string> {
+  /** Returns the cookie's value; only its hash is stored. Without a host, the session is for BASE_URL. */
+  async open(tx: Tx, userId: number, from: SessionOrigin = {}): Promise<string> {
     await this.refuseInQuarantine(tx, userId);
     const token = randomBytes(32).toString('base64url');
     await tx.getRepository(Session).insert({
       tokenHash: this.hashOf(token),
       publicId: randomUUID(),
       userId,
-      expiresAt: new Date(Date.now() + ABSOLUTE),
+      expiresAt: new Date(Date.now() + MAX_AGE_MS),
       host: from.host ?? '',
       address: from.address ?? null,
       userAgent: from.userAgent?.slice(0, 400) ?? null,
@@ -94,10 +99,10 @@ export class SessionsService {
     return token;
   }
 
-  /** An installation that was restored is closed to all who cannot release it; null stands for a new user. */
+  /** A restored installation is closed to everyone who cannot release it; null stands for a new user. */
   async refuseInQuarantine(tx: Tx, userId: number | null): Promise<void> {
     if (this.quarantine.open === null) return;
-    const [user] = await readRows<Row<'user_account', 'role'>>(
+    const [user] = await readRows<TableRow<'user_account', 'role'>>(
       tx,
       'SELECT role FROM user_account WHERE id = $1',
       [userId],
@@ -110,8 +115,8 @@ export class SessionsService {
       });
   }
 
-  /** `host` is the portal that is asked: empty for BASE_URL's. */
-  async read(token: string, host: string): Promise<SessionReading> {
+  /** `host` is the requested portal; empty for BASE_URL. */
+  async read(token: string, host: string): Promise<SessionLookup> {
     const [row] = await this.database.rows<SessionRow>(
       `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
               u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
@@ -125,10 +130,11 @@ export class SessionsService {
        WHERE s.token_hash = $1 AND s.host = $2 AND s.expires_at > now()`,
       [this.hashOf(token), host],
     );
-    if (row === undefined || this.hasIdledOut(row) || !isServedAt(host, row.role)) return { kind: 'absent' };
+    if (row === undefined || this.isIdleTooLong(row) || !isServedAt(host, row.role))
+      return { kind: 'absent' };
     const awaitsSecondFactor = this.awaitsSecondFactor(row);
-    const seen = awaitsSecondFactor ? { ...row, role: 'user' as const } : row;
-    const [actor, viewing] = [toActor(seen), { ...viewingOf(seen), awaitsSecondFactor }];
+    const effectiveRow = awaitsSecondFactor ? { ...row, role: 'user' as const } : row;
+    const [actor, viewing] = [toActor(effectiveRow), { ...viewingOf(effectiveRow), awaitsSecondFactor }];
     const userId = row.userId;
     if (row.status !== 'active')
       return {
@@ -146,7 +152,7 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ tokenHash: this.hashOf(token) });
   }
 
-  /** After a change of role the session in use gets a new id and all others end. Returns the cookie's value. */
+  /** Gives the current session a new id after a role change and ends all others. Returns the cookie's value. */
   async renew(tx: Tx, userId: number, publicId: string): Promise<string> {
     const token = randomBytes(32).toString('base64url');
     await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, publicId]);
@@ -158,7 +164,6 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ userId });
   }
 
-  /** People whose organisation changes sign in anew. */
   async endAllIn(tx: Tx, organisationIds: readonly number[]): Promise<void> {
     await tx.query(
       `DELETE FROM session s USING user_account u
@@ -167,7 +172,7 @@ export class SessionsService {
     );
   }
 
-  /** The open sessions of a person, as administrators see them; the one used last comes first. */
+  /** Open sessions of a user, as administrators see them; most recently used first. */
   listOf(userId: number): Promise<OpenSession[]> {
     return this.database.rows<OpenSession>(
       `SELECT public_id AS id, host(address) AS address, user_agent, created_at, last_seen_at
@@ -180,24 +185,24 @@ export class SessionsService {
     return createHmac('sha256', this.settings.sessionSecret).update(token).digest();
   }
 
-  private hasIdledOut(row: SessionRow): boolean {
-    const idle = isAdministrator(row.role) ? IDLE_ADMINISTRATOR : IDLE;
-    return row.idleMs > idle;
+  private isIdleTooLong(row: SessionRow): boolean {
+    const maxIdleMs = isAdministrator(row.role) ? MAX_ADMIN_IDLE_MS : MAX_IDLE_MS;
+    return row.idleMs > maxIdleMs;
   }
 
-  /** Asked with the role at each request: no right of an administrator is left without the factor. */
+  /** Checked with the role on each request, so that no administrator right is available without the factor. */
   private awaitsSecondFactor({ role, hasSecondFactor: has }: SessionRow): boolean {
     return this.settings.secondFactorFor === 'administrators' && isAdministrator(role) && !has;
   }
 
   private async touch(row: SessionRow): Promise<void> {
-    if (row.idleMs < SEEN_EVERY) return;
+    if (row.idleMs < SEEN_INTERVAL_MS) return;
     await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [row.publicId]);
   }
 }
 
-/** Hosts of others, and what stands in front of them, never hold a right over the platform. */
-export const isServedAt = (host: string, role: Role): boolean =>
+/** Hosts of resellers, and proxies in front of them, never get rights over the platform. */
+export const isServedAt = (host: string, role: UserRole): boolean =>
   host === '' || !atLeast(role, 'platform_admin');
 
 function toActor(row: SessionRow): Actor {
@@ -216,7 +221,7 @@ function toActor(row: SessionRow): Actor {
   };
 }
 
-function viewingOf(row: SessionRow): Omit<Viewing, 'awaitsSecondFactor'> {
+function viewingOf(row: SessionRow): Omit<ViewerContext, 'awaitsSecondFactor'> {
   const isOpen = isAdministrator(row.role) && row.adminRole === row.role;
   const organisation =
     row.adminOrganisationId === null || !atLeast(row.role, 'platform_admin')

@@ -5,15 +5,15 @@ import { Database, Settings, type Tx } from '../platform';
 
 type Decider = Pick<Actor, 'userId' | 'organisationId'>;
 
-/** It is told who decides, what was decided, and whether the operator lets it count. */
+/** Who decides, what was decided, and whether the operator permits it. */
 export interface ContentConsent {
-  /** Null: the person, for the keys of their own. */
+  /** Null if the user decides, for their own keys. */
   readonly organisation: string | null;
   readonly isOn: boolean;
   readonly isAllowed: boolean;
 }
 
-/** An organisation, or a person without one, decides whether spans hold what its calls ask and get. */
+/** An organisation, or a user without one, decides whether traces contain its requests and responses. */
 @Injectable()
 export class TelemetryContent {
   constructor(
@@ -51,7 +51,7 @@ export class TelemetryContent {
     );
   }
 
-  setForPerson({ userId: id, organisationId }: Decider, isOn: boolean): Promise<void> {
+  setForUser({ userId: id, organisationId }: Decider, isOn: boolean): Promise<void> {
     if (organisationId !== null)
       throw fault('conflict', {
         message: 'The owner of your organisation decides this.',
@@ -66,7 +66,6 @@ export class TelemetryContent {
     );
   }
 
-  /** It can be switched off at any time. */
   private async set(
     table: 'organisation' | 'user_account',
     id: number,
@@ -85,7 +84,7 @@ export class TelemetryContent {
         [id],
       );
       const changes = changesOf({ telemetry_content: row?.before }, { telemetry_content: isOn });
-      if (row === undefined || Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      if (row === undefined || Object.keys(changes).length === 0) return this.activity.reportNoChange();
       await tx.query(`UPDATE ${table} SET telemetry_content = $2 WHERE id = $1`, [id, isOn]);
       await record(tx, row.label, changes);
     });

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import type { Role } from '../kernel';
+import type { UserRole } from '../kernel';
 import type { BillingType } from './billing-type';
 import type { UserStatus } from './user-status';
 
@@ -15,7 +15,7 @@ export class UserAccount {
   @Column('text')
   email: string;
 
-  /** Another account has this address in another spelling, from before both were known as one. */
+  /** Another account has this address in another spelling, from before both counted as one address. */
   @Column('boolean', { name: 'shares_address', default: false })
   sharesAddress: boolean;
 
@@ -23,7 +23,7 @@ export class UserAccount {
   displayName: string;
 
   @Column('text', { default: 'user' })
-  role: Role;
+  role: UserRole;
 
   @Column('text', { default: 'pending_verification' })
   status: UserStatus;
@@ -58,11 +58,10 @@ export class UserAccount {
   @Column('text', { name: 'billing_type', default: 'prepaid' })
   billingType: BillingType;
 
-  /** The same as an organisation's, for a person who belongs to none. */
   @Column('boolean', { name: 'telemetry_content', default: false })
   telemetryContent: boolean;
 
-  /** Counts the edits of administrators, so that of two at once the second is told. */
+  /** Counts edits by administrators, so that the second of two concurrent edits is rejected. */
   @Column('integer', { default: 1 })
   version: number;
 }

@@ -2,7 +2,7 @@ import { defineTransitions } from '../kernel';
 
 export type UserStatus = 'pending_verification' | 'active' | 'suspended' | 'archived' | 'deleted';
 
-/** Deletion erases personal data and cannot be taken back; everything else can. */
+/** Deletion erases personal data and is permanent; every other change can be undone. */
 export const userTransitions = defineTransitions<UserStatus>({
   pending_verification: ['active', 'suspended', 'archived', 'deleted'],
   active: ['suspended', 'archived', 'deleted'],
@@ -11,6 +11,6 @@ export const userTransitions = defineTransitions<UserStatus>({
   deleted: [],
 });
 
-/** Keys of the account work, and it pays for others. */
+/** True if the keys of the account work and the account pays for others. */
 export const isInUse = (status: UserStatus): boolean =>
   status === 'active' || status === 'pending_verification';

@@ -1,3 +1,3 @@
-/** An answer carries the model name of this catalogue (`caller`) or of its supplier (`supplier`). */
+/** Model name in responses: this catalogue's (`caller`) or the supplier's (`supplier`). */
 export const ANSWER_MODELS = ['caller', 'supplier'] as const;
 export type AnswerModel = (typeof ANSWER_MODELS)[number];

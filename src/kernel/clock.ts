@@ -1,7 +1,7 @@
 export interface Clock {
-  /** It is wall time in milliseconds since the epoch: what people and ledgers read. */
+  /** Wall time in ms since the epoch. */
   now(): number;
-  /** Durations and deadlines are measured with these milliseconds, which never run backwards. */
+  /** Monotonic ms, for durations and deadlines. */
   monotonicMs(): number;
 }
 

@@ -1,13 +1,13 @@
-const noAnswer = (milliseconds: number): Error => new Error(`no answer within ${milliseconds} ms`);
+const timeoutError = (milliseconds: number): Error => new Error(`no answer within ${milliseconds} ms`);
 
 /**
- * Rejects after so many milliseconds; the work itself continues in the background. An answer that arrived while the
- * event loop was blocked still counts.
+ * Rejects after `milliseconds`; the work itself continues in the background. A result that arrived while the event loop
+ * was blocked still counts.
  */
 export function withDeadline<T>(
   milliseconds: number,
   work: Promise<T>,
-  failure: () => Error = () => noAnswer(milliseconds),
+  failure: () => Error = () => timeoutError(milliseconds),
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => setImmediate(() => reject(failure())), milliseconds);

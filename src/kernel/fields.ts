@@ -1,38 +1,40 @@
 import { type Fault, fault } from './errors';
-import { type Fields, instantIn, isPlainLine, Misfit } from './schema';
+import { type InputFields, instantIn, isPlainLine, FieldError } from './schema';
 
 /** Validators of single fields: each error names its field and the expected value. */
 
-export const refused = (param: string, expected: string, details?: { readonly reason: string }): Fault =>
+export const invalidField = (param: string, expected: string, details?: { readonly reason: string }): Fault =>
   fault('invalid_request', {
     param,
     message: `${param} must be ${expected}.`,
     ...(details === undefined ? {} : { details }),
   });
 
-/** Unknown fields are refused: a misspelt limit must not be ignored. */
-export function refuseUnknownFields(fields: object, known: readonly string[]): void {
-  const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const param = unknown.slice(0, 100);
+/** Rejects unknown fields, so that a misspelt limit is not ignored. */
+export function rejectUnknownFields(fields: object, knownFields: readonly string[]): void {
+  const unknownField = Object.keys(fields).find((name) => !knownFields.includes(name));
+  if (unknownField === undefined) return;
+  const param = unknownField.slice(0, 100);
   throw fault('unsupported_parameter', {
     param,
-    message: `${param} is not known here; known are ${known.join(', ')}.`,
+    message: `${param} is not known here; known are ${knownFields.join(', ')}.`,
   });
 }
 
-export function textField(value: unknown, param: string, longest: number): string {
+export function textField(value: unknown, param: string, maxLength: number): string {
   const text = typeof value === 'string' ? value.trim() : '';
-  if (text === '' || text.length > longest || !isPlainLine(text))
-    throw refused(param, `a text of 1 to ${longest} characters without control or invisible characters`);
+  if (text === '' || text.length > maxLength || !isPlainLine(text))
+    throw invalidField(
+      param,
+      `a text of 1 to ${maxLength} characters without control or invisible characters`,
+    );
   return text;
 }
 
-export function wholeNumberField(value: unknown, param: string, least: number, most: number): number {
+export function integerField(value: unknown, param: string, min: number, max: number): number {
   const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most)
-    return number;
-  throw refused(param, `a whole number from ${least} to ${most.toLocaleString('en')}`);
+  if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) return number;
+  throw invalidField(param, `a whole number from ${min} to ${max.toLocaleString('en')}`);
 }
 
 export function choiceField<Choice extends string>(
@@ -40,25 +42,28 @@ export function choiceField<Choice extends string>(
   param: string,
   choices: readonly Choice[],
 ): Choice {
-  const choice = choices.find((known) => known === value);
-  if (choice === undefined) throw refused(param, `one of ${choices.join(', ')}`);
+  const choice = choices.find((candidate) => candidate === value);
+  if (choice === undefined) throw invalidField(param, `one of ${choices.join(', ')}`);
   return choice;
 }
 
 export function instantField(value: unknown, param: string): Date {
   const instant = instantIn(value);
   if (instant === null)
-    throw refused(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z', { reason: 'moment' });
+    throw invalidField(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z', {
+      reason: 'moment',
+    });
   return instant;
 }
 
 export const orNull = <T>(value: unknown, read: (value: unknown) => T): T | null =>
   value === null ? null : read(value);
 
-/** It checks a body that another reader takes apart: the first of its fields that does not fit is named. */
-export function refuseMisfits(fields: Fields, given: Readonly<Record<string, unknown>>): void {
+/** Checks a body that another reader parses; the error names its first invalid field. */
+export function rejectInvalidFields(fields: InputFields, input: Readonly<Record<string, unknown>>): void {
   for (const [param, field] of Object.entries(fields)) {
-    const read = field.read(given[param]);
-    if (read instanceof Misfit) throw fault('invalid_request', { param, message: `${param} ${read.msg}.` });
+    const result = field.read(input[param]);
+    if (result instanceof FieldError)
+      throw fault('invalid_request', { param, message: `${param} ${result.msg}.` });
   }
 }

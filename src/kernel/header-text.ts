@@ -1,22 +1,21 @@
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-const unfit = /[^\t\x20-\x7e\x80-\xff]/;
+const invalidCharacter = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Such a value consists of what may stand in a header. */
-export const isValidHeaderValue = (value: string): boolean => !unfit.test(value);
+export const isValidHeaderValue = (value: string): boolean => !invalidCharacter.test(value);
 
-const MOST_NAMES = 256;
-const LONGEST_NAME = 64;
-const names = new Map<string, string>();
+const MAX_CACHED_NAMES = 256;
+const MAX_NAME_LENGTH = 64;
+const cachedNames = new Map<string, string>();
 
-/** A name in small letters; null for what is none. The same few come again and again. */
-export function headerName(spelling: string): string | null {
-  const known = names.get(spelling);
-  if (known !== undefined) return known;
+/** Returns the name in lower case; null if it is invalid. Results are cached, since the same few names recur. */
+export function normaliseHeaderName(spelling: string): string | null {
+  const cachedName = cachedNames.get(spelling);
+  if (cachedName !== undefined) return cachedName;
   if (!token.test(spelling)) return null;
   const name = spelling.toLowerCase();
-  if (name.length > LONGEST_NAME) return name;
-  if (names.size >= MOST_NAMES) names.clear();
-  // A part of a text keeps the whole of it in memory.
-  names.set(Buffer.from(spelling, 'latin1').toString('latin1'), name);
+  if (name.length > MAX_NAME_LENGTH) return name;
+  if (cachedNames.size >= MAX_CACHED_NAMES) cachedNames.clear();
+  // A substring keeps its entire parent string in memory, hence the copy.
+  cachedNames.set(Buffer.from(spelling, 'latin1').toString('latin1'), name);
   return name;
 }

@@ -6,57 +6,55 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && uuidPattern.test(value);
 
-/** No character of it means anything to a log, a page, a header or an address. */
+/** Characters without a meaning in logs, pages, headers and URLs. */
 const safeToken = /^[\w.~:+/=@-]{1,128}$/;
 
-/** Another's id of something is taken where it is safe to keep and to repeat; else null. */
+/** Returns a foreign identifier if it is safe to store and repeat; null otherwise. */
 export const safeTokenIn = (value: unknown): string | null =>
   typeof value === 'string' && safeToken.test(value) ? value : null;
 
-// One system call buys the randomness of 512 identifiers.
+// A single system call supplies the randomness of 512 identifiers.
 const bytesPerId = 10;
 const pool = Buffer.alloc(bytesPerId * 512);
 let poolOffset = pool.length;
 
 /** Preallocated bytes of an identifier, converted to a string in one call. */
 const shape = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
-/** The two digits of every byte. */
+/** The two hex digits of every byte. */
 const digits = Buffer.from(Array.from({ length: 256 }, (_, byte) => hexOf(byte, 2)).join(''), 'latin1');
 
-/** The distance by which identifiers may run ahead of the clock. */
-const farthestBorrowMs = MINUTE_MS;
+/** Maximum lead of identifiers over the clock. */
+const maxBorrowMs = MINUTE_MS;
 
 let lastMs = -1;
 let sequence = 0;
 
 /**
- * A version 7 UUID: sorts by creation time, and strictly so within this process. Within one millisecond the
- * 12 bits after the time count upwards from a random start. When they run out, or the wall clock steps back,
- * the identifier borrows the next millisecond and keeps the order. A clock that was wrong by more than a
- * minute and is put right is followed back: the true time matters more than the order.
+ * A version 7 UUID that sorts by creation time, strictly so within this process. A full counter or a small step back of
+ * the clock borrows the next millisecond; larger steps are followed.
  */
 export function uuidv7(now: number = Date.now()): string {
   if (poolOffset === pool.length) {
     randomFillSync(pool);
     poolOffset = 0;
   }
-  if (now > lastMs || now < lastMs - farthestBorrowMs) {
+  if (now > lastMs || now < lastMs - maxBorrowMs) {
     // The top bit stays clear, so that at least 2,048 identifiers fit before a borrow.
-    begin(now, pool.readUInt16BE(poolOffset) & 0x7ff);
-  } else if (++sequence > 0xfff) begin(lastMs + 1, 0);
+    startMillisecond(now, pool.readUInt16BE(poolOffset) & 0x7ff);
+  } else if (++sequence > 0xfff) startMillisecond(lastMs + 1, 0);
   const at = poolOffset;
   poolOffset += bytesPerId;
   put(14, 0x70 | (sequence >> 8));
   put(16, sequence & 0xff);
   put(19, 0x80 | (pool[at + 2]! & 0x3f));
-  for (let place = 0; place < 7; place += 1) put(places[place]!, pool[at + 3 + place]!);
+  for (let index = 0; index < 7; index += 1) put(randomOffsets[index]!, pool[at + 3 + index]!);
   return shape.toString('latin1');
 }
 
-/** The position of the last seven bytes. */
-const places = [21, 24, 26, 28, 30, 32, 34];
+/** Offsets of the last seven bytes. */
+const randomOffsets = [21, 24, 26, 28, 30, 32, 34];
 
-function begin(ms: number, first: number): void {
+function startMillisecond(ms: number, first: number): void {
   lastMs = ms;
   sequence = first;
   const high = Math.floor(ms / 0x1_0000);

@@ -1,4 +1,3 @@
-/** `created_at` of columns, bodies and files is `createdAt` in code. */
 export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;

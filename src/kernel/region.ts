@@ -1,4 +1,5 @@
-/** A region is spelled so everywhere: case and outer spaces make no other region. */
-export const regionNamed = (text: string): string => text.trim().toLowerCase();
+export const normaliseRegion = (text: string): string => text.trim().toLowerCase();
 
-export const regionsNamed = (list: readonly string[]): string[] => [...new Set(list.map(regionNamed))];
+export const normaliseRegions = (list: readonly string[]): string[] => [
+  ...new Set(list.map(normaliseRegion)),
+];

@@ -1,4 +1,4 @@
-/** An expected outcome as a value; exceptions are thrown at the edge only. */
+/** An expected outcome as a value; exceptions are thrown only at the edge. */
 export type Result<T, E> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 

@@ -1,45 +1,44 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** A figure and the interval that it lies in with 95 %. */
 export interface Interval {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-export interface Weighted {
+export interface WeightedValue {
   readonly value: number;
-  /** One over the probability with which it was sampled. */
+  /** Inverse of the sampling probability. */
   readonly weight: number;
 }
 
-/** Below this there are not enough data: no figure is given. */
-export const LEAST_SAMPLE = 20;
+/** Minimum number of rows for a result. */
+export const MIN_SAMPLE_SIZE = 20;
 
 /** The 97.5 % quantile of the normal distribution. */
-const NORMAL = 1.959_964;
+const NORMAL_QUANTILE = 1.959_964;
 
 const RESAMPLES = 1_000;
-/** From so many pairs on the means of resamples are normal for every practical purpose. */
-const MOST_RESAMPLED = 1_000;
-/** A few milliseconds' work on a slow machine: then other work of the node has its turn. */
-const DRAWS_AT_ONCE = 50_000;
+/** Above this number of pairs, the means of resamples are practically normal. */
+const MAX_RESAMPLED_PAIRS = 1_000;
+/** A few milliseconds of work on a slow machine, then other work gets its turn. */
+const DRAWS_PER_SLICE = 50_000;
 
-/** The weighted mean with Student's interval over the effective number of rows; null where there are too few. */
-export function meanOf(rows: readonly Weighted[]): Interval | null {
-  if (rows.length < LEAST_SAMPLE) return null;
+/** Weighted mean with Student's interval over the effective number of rows; null if there are too few. */
+export function meanOf(rows: readonly WeightedValue[]): Interval | null {
+  if (rows.length < MIN_SAMPLE_SIZE) return null;
   const { mean, deviation, effective } = momentsOf(rows);
   const margin = (studentQuantile(effective - 1) * deviation) / Math.sqrt(effective);
   return { value: mean, low: mean - margin, high: mean + margin };
 }
 
-export interface WeightedPair extends Weighted {
+export interface WeightedPair extends WeightedValue {
   readonly other: number;
 }
 
-/** The one costs this share of the other over all pairs, by linearisation; null where there are too few. */
+/** Ratio of the weighted means of `value` and `other`, by linearisation; null if there are too few pairs. */
 export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
-  if (pairs.length < LEAST_SAMPLE) return null;
+  if (pairs.length < MIN_SAMPLE_SIZE) return null;
   const base = momentsOf(pairs.map(({ other, weight }) => ({ value: other, weight }))).mean;
   if (!(base > 0)) return null;
   const ratio = momentsOf(pairs).mean / base;
@@ -52,24 +51,26 @@ export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
 
 interface PairedComparison {
   readonly interval: Interval;
-  /** So large a difference has this chance where there is none. */
+  /** Probability of a difference this large if there is none. */
   readonly chance: number;
 }
 
 /**
- * The comparison says how far apart pairs are; null where there are too few. Whole pairs are resampled up to
- * a bound; beyond it Student's interval says the same, without a draw.
+ * Mean difference of paired values; null if there are too few. Pairs are resampled up to a limit; beyond it Student's
+ * interval is equivalent.
  */
-export async function comparePairs(pairs: readonly Weighted[], seed = 1): Promise<PairedComparison | null> {
+export async function comparePairs(
+  pairs: readonly WeightedValue[],
+  seed = 1,
+): Promise<PairedComparison | null> {
   const student = meanOf(pairs);
   if (student === null) return null;
-  if (pairs.length > MOST_RESAMPLED) return { interval: student, chance: studentChance(pairs) };
-  const means = await resampled(pairs, seed);
+  if (pairs.length > MAX_RESAMPLED_PAIRS) return { interval: student, chance: studentChance(pairs) };
+  const means = await resampleMeans(pairs, seed);
   const interval = { value: student.value, low: quantile(means, 0.025), high: quantile(means, 0.975) };
   return { interval, chance: resampledChance(means) };
 }
 
-/** It is twice the share of resamples beyond zero. */
 function resampledChance(means: Float64Array): number {
   const below = means.filter((mean) => mean <= 0).length;
   const above = means.filter((mean) => mean >= 0).length;
@@ -77,8 +78,8 @@ function resampledChance(means: Float64Array): number {
   return Math.min(1, (2 * (Math.min(below, above) + 1)) / (RESAMPLES + 1));
 }
 
-/** It takes both tails of Student's distribution, by the normal distribution that lies next to it. */
-function studentChance(rows: readonly Weighted[]): number {
+/** Two-tailed probability of Student's distribution, by a normal approximation. */
+function studentChance(rows: readonly WeightedValue[]): number {
   const { mean, deviation, effective } = momentsOf(rows);
   const degrees = Math.max(1, effective - 1);
   const t = Math.abs(mean) / (deviation / Math.sqrt(effective));
@@ -87,7 +88,7 @@ function studentChance(rows: readonly Weighted[]): number {
   return normalTails((t * (1 - 1 / (4 * degrees))) / Math.sqrt(1 + t ** 2 / (2 * degrees)));
 }
 
-/** It takes both tails beyond a distance from the middle, to seven digits, by Hastings. */
+/** Two-tailed normal probability, to seven digits, by Hastings. */
 function normalTails(distance: number): number {
   const x = distance / Math.SQRT2;
   const t = 1 / (1 + 0.327_591_1 * x);
@@ -97,22 +98,22 @@ function normalTails(distance: number): number {
   return Math.min(1, series * Math.exp(-(x ** 2)));
 }
 
-/** These differences stand when as many were looked at, by Benjamini and Hochberg. */
+/** Marks the differences that remain significant among all those tested, by Benjamini and Hochberg. */
 export function discoveries(chances: readonly number[], falseShare = 0.1): boolean[] {
   const sorted = [...chances].sort((a, b) => a - b);
-  const bounds = sorted.filter((chance, place) => chance <= ((place + 1) / sorted.length) * falseShare);
+  const bounds = sorted.filter((chance, index) => chance <= ((index + 1) / sorted.length) * falseShare);
   const bound = bounds.at(-1) ?? -1;
   return chances.map((chance) => chance <= bound);
 }
 
-export interface LengthPair extends Weighted {
-  /** The logarithm of how much longer the one answer is than the other. */
+export interface LengthPair extends WeightedValue {
+  /** Logarithm of the ratio of the two replies' lengths. */
   readonly lengthRatio: number;
 }
 
-/** The difference that is left between answers of equal length, by linearisation; null where length says nothing or pairs are few. */
+/** Difference at equal reply length, by linearisation; null if lengths do not vary or there are too few pairs. */
 export function lengthControlled(pairs: readonly LengthPair[]): Interval | null {
-  if (pairs.length < LEAST_SAMPLE) return null;
+  if (pairs.length < MIN_SAMPLE_SIZE) return null;
   const total = pairs.reduce((sum, { weight }) => sum + weight, 0);
   const mean = (of: (pair: LengthPair) => number): number =>
     pairs.reduce((sum, pair) => sum + pair.weight * of(pair), 0) / total;
@@ -120,32 +121,33 @@ export function lengthControlled(pairs: readonly LengthPair[]): Interval | null 
   const variance = mean((pair) => (pair.lengthRatio - ratio) ** 2);
   if (variance < 1e-9) return null;
   const slope = mean((pair) => (pair.lengthRatio - ratio) * (pair.value - value)) / variance;
-  const left = value - slope * ratio;
+  const adjusted = value - slope * ratio;
   const spread = meanOf(
     pairs.map((pair) => {
-      const apart = pair.lengthRatio - ratio;
-      const unexplained = pair.value - value - slope * apart;
-      return { value: unexplained * (1 - (ratio * apart) / variance), weight: pair.weight };
+      const deviation = pair.lengthRatio - ratio;
+      const unexplained = pair.value - value - slope * deviation;
+      return { value: unexplained * (1 - (ratio * deviation) / variance), weight: pair.weight };
     }),
   );
   const margin = spread === null ? 0 : spread.high - spread.value;
-  return { value: left, low: left - margin, high: left + margin };
+  return { value: adjusted, low: adjusted - margin, high: adjusted + margin };
 }
 
-/** This share of them is so, with Wilson's interval; null where there are too few. */
-export function shareOf(found: number, count: number): Interval | null {
-  if (count < LEAST_SAMPLE) return null;
-  const value = found / count;
-  const square = NORMAL ** 2 / count;
+/** Share with Wilson's interval; null if there are too few. */
+export function shareOf(matches: number, count: number): Interval | null {
+  if (count < MIN_SAMPLE_SIZE) return null;
+  const value = matches / count;
+  const square = NORMAL_QUANTILE ** 2 / count;
   const middle = (value + square / 2) / (1 + square);
-  const margin = (NORMAL * Math.sqrt((value * (1 - value)) / count + square / (4 * count))) / (1 + square);
+  const margin =
+    (NORMAL_QUANTILE * Math.sqrt((value * (1 - value)) / count + square / (4 * count))) / (1 + square);
   return { value, low: middle - margin, high: middle + margin };
 }
 
-/** The value below which such a share of the rows lies, by Woodruff; null where the rows are too few to bound it. */
-export function quantileOf(rows: readonly Weighted[], share: number): Interval | null {
-  if (rows.length < LEAST_SAMPLE) return null;
-  const margin = NORMAL * Math.sqrt((share * (1 - share)) / momentsOf(rows).effective);
+/** Quantile of the rows with Woodruff's interval; null if there are too few rows to bound it. */
+export function quantileOf(rows: readonly WeightedValue[], share: number): Interval | null {
+  if (rows.length < MIN_SAMPLE_SIZE) return null;
+  const margin = NORMAL_QUANTILE * Math.sqrt((share * (1 - share)) / momentsOf(rows).effective);
   if (share - margin <= 0 || share + margin >= 1) return null;
   const sorted = [...rows].sort((one, other) => one.value - other.value);
   const total = rows.reduce((sum, { weight }) => sum + weight, 0);
@@ -156,7 +158,7 @@ export function quantileOf(rows: readonly Weighted[], share: number): Interval |
   return { value: value!, low: low!, high: high! };
 }
 
-function momentsOf(rows: readonly Weighted[]): { mean: number; deviation: number; effective: number } {
+function momentsOf(rows: readonly WeightedValue[]): { mean: number; deviation: number; effective: number } {
   const total = rows.reduce((sum, { weight }) => sum + weight, 0);
   const squares = rows.reduce((sum, { weight }) => sum + weight ** 2, 0);
   const mean = rows.reduce((sum, { value, weight }) => sum + value * weight, 0) / total;
@@ -166,23 +168,23 @@ function momentsOf(rows: readonly Weighted[]): { mean: number; deviation: number
   return { mean, deviation: Math.sqrt(unbiased), effective };
 }
 
-/** The means of resamples, in order. */
-async function resampled(rows: readonly Weighted[], seed: number): Promise<Float64Array> {
+/** Means of resamples, sorted. */
+async function resampleMeans(rows: readonly WeightedValue[], seed: number): Promise<Float64Array> {
   const random = randomFrom(seed);
   const weights = Float64Array.from(rows, ({ weight }) => weight);
   const products = Float64Array.from(rows, ({ value, weight }) => value * weight);
   const means = new Float64Array(RESAMPLES);
   let drawn = 0;
-  for (let made = 0; made < RESAMPLES; made += 1) {
+  for (let index = 0; index < RESAMPLES; index += 1) {
     let [sum, total] = [0, 0];
     for (let row = 0; row < rows.length; row += 1) {
-      const place = Math.floor(random() * rows.length);
-      sum += products[place]!;
-      total += weights[place]!;
+      const draw = Math.floor(random() * rows.length);
+      sum += products[draw]!;
+      total += weights[draw]!;
     }
-    means[made] = sum / total;
+    means[index] = sum / total;
     drawn += rows.length;
-    if (drawn < DRAWS_AT_ONCE) continue;
+    if (drawn < DRAWS_PER_SLICE) continue;
     drawn = 0;
     await nextTurn();
   }
@@ -192,9 +194,9 @@ async function resampled(rows: readonly Weighted[], seed: number): Promise<Float
 const quantile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 
-/** The 97.5 % quantile of Student's distribution, by Cornish and Fisher; exact to a hundredth from five degrees on. */
+/** 97.5 % quantile of Student's distribution, by Cornish and Fisher; accurate to 0.01 from five degrees on. */
 function studentQuantile(degrees: number): number {
-  const z = NORMAL;
+  const z = NORMAL_QUANTILE;
   const n = Math.max(1, degrees);
   return (
     z +
@@ -204,7 +206,7 @@ function studentQuantile(degrees: number): number {
   );
 }
 
-/** The same draws for the same seed, so that a report says the same when it is asked again. */
+/** Returns the same draws for the same seed, so that a repeated report gives the same result. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

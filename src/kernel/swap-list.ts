@@ -1,13 +1,12 @@
-/** A member of a swap list: it keeps its own index. */
-export interface Listed {
+export interface SwapListMember {
   index: number;
 }
 
 /**
- * A list whose members know their index: adding and removing take constant time, and the last member takes the place of
- * a removed one. V8 chains the worn-out tables of a Set, so one in the old generation keeps all later ones alive.
+ * A list with constant-time add and remove; the last member replaces a removed one. V8 chains the old tables of a Set,
+ * so one in the old generation keeps all later ones alive.
  */
-export class SwapList<Member extends Listed> {
+export class SwapList<Member extends SwapListMember> {
   private readonly members: Member[] = [];
 
   get size(): number {
@@ -19,7 +18,7 @@ export class SwapList<Member extends Listed> {
     this.members.push(member);
   }
 
-  /** Does nothing for a member that is not listed. */
+  /** Does nothing if the member is not listed. */
   remove(member: Member): void {
     const { members } = this;
     const { index } = member;
@@ -30,7 +29,7 @@ export class SwapList<Member extends Listed> {
     last.index = index;
   }
 
-  /** A copy: members may be removed while it is read. */
+  /** Returns a copy, so that members can be removed during iteration. */
   all(): readonly Member[] {
     return this.members.slice();
   }

@@ -1,4 +1,4 @@
-/** These are lengths of time in milliseconds. A day has 24 hours: a day of a calendar may be longer or shorter. */
+/** Durations in ms. DAY_MS is 24 hours; a calendar day can be longer or shorter. */
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;

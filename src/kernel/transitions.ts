@@ -2,12 +2,11 @@ import { fault } from './errors';
 
 export interface Transitions<State extends string> {
   can(from: State, to: State): boolean;
-  /** Throws `conflict` when the move is not in the table. */
   assert(from: State, to: State): void;
   from(state: State): readonly State[];
 }
 
-/** A state machine as one table of permitted moves. Staying in a state is a move like any other. */
+/** A state machine as one table of permitted transitions. Staying in a state is a transition like any other. */
 export function defineTransitions<const State extends string>(
   table: Readonly<Record<State, readonly NoInfer<State>[]>>,
 ): Transitions<State> {

@@ -20,7 +20,7 @@ export class ApiKey extends columnsOf(keyFields) {
   @Column('bytea', { name: 'secret_hash', select: false })
   secretHash: Buffer;
 
-  /** The secret before the last rotation, while it still counts. */
+  /** Hash of the secret before the last rotation, while it is still valid. */
   @Column('bytea', { name: 'previous_hash', nullable: true, select: false })
   previousHash: Buffer | null;
 
@@ -45,7 +45,7 @@ export class ApiKey extends columnsOf(keyFields) {
   @Column('integer', { name: 'project_id', nullable: true })
   projectId: number | null;
 
-  /** Rows may be older than the one spelling of regions. */
+  /** Rows might predate the normalised spelling of regions. */
   @RegionsColumn({ name: 'allowed_regions', nullable: true })
   override allowedRegions: string[] | null;
 
@@ -55,11 +55,10 @@ export class ApiKey extends columnsOf(keyFields) {
   @Column('text', { name: 'created_by' })
   createdBy: string;
 
-  /** It is the token of the form that made the key. */
   @Column('uuid', { name: 'creation_token', nullable: true })
   creationToken: string | null;
 
-  /** The administrator who took it out of use; its owner cannot put it back. */
+  /** Administrator who paused the key; its owner cannot resume it. */
   @Column('integer', { name: 'paused_by', nullable: true })
   pausedBy: number | null;
 
@@ -69,25 +68,24 @@ export class ApiKey extends columnsOf(keyFields) {
   @Column('text', { name: 'pause_reason', nullable: true })
   pauseReason: string | null;
 
-  /** The administrator whose limits the owner cannot change. */
+  /** Administrator whose limits the owner cannot change. */
   @Column('integer', { name: 'limits_locked_by', nullable: true })
   limitsLockedBy: number | null;
 
   @Column('timestamptz', { name: 'limits_locked_at', nullable: true })
   limitsLockedAt: Date | null;
 
-  /** The name that a gateway file gives it, where one keeps it. */
+  /** Name of the key in a gateway file; null if no file manages it. */
   @Column('text', { name: 'file_name', nullable: true })
   fileName: string | null;
 
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt: Date | null;
 
-  /** The person who revoked it in the portal. */
   @Column('integer', { name: 'revoked_by', nullable: true })
   revokedBy: number | null;
 
-  /** The status that it gets back when it is restored; null where it has ended for good. */
+  /** Status that a restore sets; null if the key was revoked permanently. */
   @Column('text', { name: 'revoked_from', nullable: true })
   revokedFrom: Exclude<KeyStatus, 'revoked'> | null;
 }

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { isBudget, limitRefs, Limits } from '../billing';
 import { PayerService } from '../identity';
 import { Settings } from '../platform';
-import { sharedRegions } from './key-directory';
+import { intersectRegions } from './key-directory';
 import { presentBudget } from './key-presenter';
 import type { ManagedKey } from './managed-key';
 
-/** What limits the requests of a key, whoever set it. */
 @Injectable()
 export class EffectiveLimits {
   constructor(
@@ -15,10 +14,10 @@ export class EffectiveLimits {
     private readonly settings: Settings,
   ) {}
 
-  async of(key: ManagedKey) {
+  async find(key: ManagedKey) {
     const standing = await this.payers.standingOf(key);
     const budgets = limitRefs({ ...standing, keyId: key.id, walletId: null }).filter(isBudget);
-    const regions = sharedRegions(key.allowedRegions, standing.organisationRegions);
+    const regions = intersectRegions(key.allowedRegions, standing.organisationRegions);
     return {
       rate_limit_rpm: key.rateLimitRpm ?? this.settings.keyRateLimitRpm,
       allowed_regions: regions && [...regions],

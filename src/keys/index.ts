@@ -1,23 +1,29 @@
 import { ApiKey } from './api-key.entity';
 
 export type { KeyKind } from './api-key.entity';
-export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './caller';
-export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
+export { type Caller, evaluationCaller, priceFactorAt, recordedAttribution } from './caller';
+export { keyActionOf, KeyActivity, loggedKeyFields } from './key-activity';
 export { EffectiveLimits } from './effective-limits';
 export { KeyDirectory } from './key-directory';
-export { KeyGate } from './key-gate';
+export { KeyAuthenticator } from './key-authenticator';
 export {
   keyChangeBody,
   keyFields,
   type KeyValues,
-  LONGEST_NAME,
+  MAX_NAME_LENGTH,
   newKeyBody,
   rotationFields,
   typedKeyFields,
 } from './key-fields';
 export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
-export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
-export { keyOfPage } from './key-of-page';
+export {
+  actingUserOn,
+  type ActingUser,
+  canActOnKey,
+  requireKeyAction,
+  requireKeyChanges,
+} from './key-policy';
+export { keyIdField } from './key-id-field';
 export { KeyManagement } from './key-management';
 export { DatabaseKeys } from './keys-port';
 export {
@@ -29,7 +35,7 @@ export {
   presentPortalRotated,
   presentRotated,
 } from './key-presenter';
-export { KeyRegister, noSuchKey } from './key-register';
+export { KeyRegister, keyNotFound } from './key-register';
 export type { KeyScope } from './key-scope';
 export { KeyTransfers } from './key-transfers';
 export { maskKey } from './key-text';
@@ -46,11 +52,11 @@ export {
   type NewKey,
   type OwnerName,
   type RotatedKey,
-  type ShownStatus,
-  shownStatuses,
+  type DisplayStatus,
+  displayStatuses,
 } from './managed-key';
 export { OpenCalls } from './open-calls';
-export { acceptPepper, foreignPepperIn } from './pepper';
+export { acceptPepper, findForeignPepper } from './pepper';
 export {
   parallelRefusal,
   type ParallelState,

@@ -1,16 +1,16 @@
 import { type Fault, monotonicMs } from '../kernel';
 import type { Caller } from './caller';
-import { concerns, type KeyChange } from './key-change';
+import { isAffectedBy, type KeyChange } from './key-change';
 
-/** A key that was let in, and until when the secret it was let in with counts. */
-export interface Admitted {
+/** An admitted key, and until when the secret it was admitted with is valid. */
+export interface AdmittedKey {
   readonly caller: Caller;
   readonly secretUntil: number | null;
 }
 
-export type KeyVerdict = Admitted | Fault;
+export type KeyVerdict = AdmittedKey | Fault;
 
-interface Refused {
+interface RefusedKey {
   readonly problem: Fault;
   readonly until: number;
 }
@@ -18,27 +18,29 @@ interface Refused {
 const REFUSED_MS = 5_000;
 
 /**
- * A cache of keys, by a hash of their whole text: keys with a common prefix never collide, and memory holds no
- * secrets. Accepted and refused keys have separate bounds, so that made-up keys evict only each other.
+ * Caches keys by a hash of their complete text: keys with a common prefix never collide, and memory contains no
+ * secrets. Admitted and refused keys have separate limits, so that invented keys evict only each other.
  */
 export class KeyCache {
-  /** A two-generation cache: used entries move to the newer one, and the older one is dropped when that is full. */
-  private admitted = new Map<string, Admitted>();
-  private before = new Map<string, Admitted>();
-  private readonly refused = new Map<string, Refused>();
+  /**
+   * Newer half of a two-generation cache: used entries move here, and the older half is dropped when this one is full.
+   */
+  private admitted = new Map<string, AdmittedKey>();
+  private olderAdmitted = new Map<string, AdmittedKey>();
+  private readonly refused = new Map<string, RefusedKey>();
 
   constructor(
-    private readonly mostAdmitted = 50_000,
-    private readonly mostRefused = 10_000,
+    private readonly maxAdmitted = 50_000,
+    private readonly maxRefused = 10_000,
   ) {}
 
   get size(): { admitted: number; refused: number } {
-    return { admitted: this.admitted.size + this.before.size, refused: this.refused.size };
+    return { admitted: this.admitted.size + this.olderAdmitted.size, refused: this.refused.size };
   }
 
   get(fingerprint: string): KeyVerdict | undefined {
-    const known = this.admitted.get(fingerprint) ?? this.takenFromBefore(fingerprint);
-    if (known !== undefined) return known;
+    const cached = this.admitted.get(fingerprint) ?? this.promote(fingerprint);
+    if (cached !== undefined) return cached;
     const refused = this.refused.get(fingerprint);
     if (refused === undefined || refused.until > monotonicMs()) return refused?.problem;
     this.refused.delete(fingerprint);
@@ -47,43 +49,44 @@ export class KeyCache {
 
   put(fingerprint: string, verdict: KeyVerdict): void {
     if (verdict instanceof Error) {
-      makeRoom(this.refused, this.mostRefused);
+      evictOldest(this.refused, this.maxRefused);
       this.refused.set(fingerprint, { problem: verdict, until: monotonicMs() + REFUSED_MS });
     } else {
-      this.before.delete(fingerprint);
+      this.olderAdmitted.delete(fingerprint);
       this.admit(fingerprint, verdict);
     }
   }
 
-  /** Drops all keys that a change may affect. Refusals carry no ids, so all of them are dropped. */
+  /** Drops all keys that a change might affect. Refusals carry no ids, so all of them are dropped. */
   forget(change: KeyChange | null): void {
     this.refused.clear();
-    for (const half of [this.admitted, this.before]) {
-      if (change === null) half.clear();
+    for (const generation of [this.admitted, this.olderAdmitted]) {
+      if (change === null) generation.clear();
       else
-        for (const [fingerprint, { caller }] of half) if (concerns(change, caller)) half.delete(fingerprint);
+        for (const [fingerprint, { caller }] of generation)
+          if (isAffectedBy(change, caller)) generation.delete(fingerprint);
     }
   }
 
-  private takenFromBefore(fingerprint: string): Admitted | undefined {
-    const known = this.before.get(fingerprint);
-    if (known === undefined) return undefined;
-    this.before.delete(fingerprint);
-    this.admit(fingerprint, known);
-    return known;
+  private promote(fingerprint: string): AdmittedKey | undefined {
+    const cached = this.olderAdmitted.get(fingerprint);
+    if (cached === undefined) return undefined;
+    this.olderAdmitted.delete(fingerprint);
+    this.admit(fingerprint, cached);
+    return cached;
   }
 
-  private admit(fingerprint: string, verdict: Admitted): void {
-    if (this.admitted.size >= this.mostAdmitted / 2) {
-      this.before = this.admitted;
+  private admit(fingerprint: string, verdict: AdmittedKey): void {
+    if (this.admitted.size >= this.maxAdmitted / 2) {
+      this.olderAdmitted = this.admitted;
       this.admitted = new Map();
     }
     this.admitted.set(fingerprint, verdict);
   }
 }
 
-function makeRoom(map: Map<string, unknown>, most: number): void {
-  if (map.size < most) return;
+function evictOldest(map: Map<string, unknown>, maxSize: number): void {
+  if (map.size < maxSize) return;
   const oldest = map.keys().next();
   if (!oldest.done) map.delete(oldest.value);
 }

@@ -1,19 +1,18 @@
 import type { Caller } from './caller';
 
-/** A change may alter what some keys may do. */
 export interface KeyChange {
   readonly what: 'key' | 'user_account' | 'organisation' | 'department' | 'project';
   readonly id: number;
 }
 
-/** An announcement, read; null stands for "anything", also when it makes no sense. */
+/** Parses a notification; null means "any key", also if the text is invalid. */
 export function readKeyChange(text: string | null): KeyChange | null {
   const [, what, id] =
     /^(key|user_account|organisation|department|project) (\d{1,10})$/.exec(text ?? '') ?? [];
   return what === undefined ? null : { what: what as KeyChange['what'], id: Number(id) };
 }
 
-export function concerns(change: KeyChange | null, caller: Caller): boolean {
+export function isAffectedBy(change: KeyChange | null, caller: Caller): boolean {
   if (change === null) return true;
   const { attribution } = caller;
   switch (change.what) {

@@ -2,32 +2,32 @@ import { hash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
-import { isInUse, PayerService, type Standing } from '../identity';
-import { type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
-import { Database, Notifications, OwnWrites, RevisionWatch, type Row, Settings } from '../platform';
+import { isInUse, PayerService, type OwnerStanding } from '../identity';
+import { type Fault, fault, fromUnknown, normaliseRegions, withDeadline } from '../kernel';
+import { Database, Notifications, OwnWrites, RevisionWatch, type TableRow, Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyCache, type KeyVerdict } from './key-cache';
 import { type KeyChange, readKeyChange } from './key-change';
 import { hashKey, KEY_LENGTH, publicIdOf } from './key-text';
-import { holdPepper } from './pepper';
+import { claimPepper } from './pepper';
 
-type KeyRow = Row<'api_key'> & {
-  /** The ids of what each model's budget is counted at. */
+type CallerKeyRow = TableRow<'api_key'> & {
+  /** Ids of the budgets per model. */
   readonly modelBudgets: Readonly<Record<string, number>> | null;
 };
 
-const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
+const SELECT_KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
   FROM api_key k`;
 
-/** A copy without confirmation for this long is not trusted: the database is asked for each key. */
-const CONFIRMED_MS = 2_000;
-const LOOK_UP_DEADLINE_MS = 2_000;
+/** Maximum age of the last confirmation of the cache; after that, the database is queried for each key. */
+const MAX_UNCONFIRMED_MS = 2_000;
+const LOOKUP_DEADLINE_MS = 2_000;
 
-/** Resolves the text of a key to its caller. A key that could not be checked is never called invalid. */
+/** Resolves the text of a key to its caller. A key that could not be checked is never reported as invalid. */
 @Injectable()
 export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   private readonly cache = new KeyCache();
-  /** An entry is released with its connection. */
+  /** An entry is released together with its connection. */
   private readonly lastSeen = new WeakMap<object, { readonly text: string; readonly fingerprint: string }>();
   private readonly loading = new Map<string, Promise<KeyVerdict>>();
   private readonly listeners = new Set<(change: KeyChange | null) => void>();
@@ -40,7 +40,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     private readonly settings: Settings,
     writes: OwnWrites,
   ) {
-    writes.add(() => this.watch.caughtUp());
+    writes.add(() => this.watch.catchUp());
     this.watch = new RevisionWatch(database, notifications, {
       subject: 'The register of keys',
       channel: 'keys',
@@ -50,7 +50,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   async onModuleInit(): Promise<void> {
-    await holdPepper(this.database, this.settings);
+    await claimPepper(this.database, this.settings);
     await this.watch.start();
   }
 
@@ -59,44 +59,44 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /**
-   * Returns at once for a cached key, else after one look-up. Throws the refusal. `connection` identifies the
-   * connection: a repeated key on it is not hashed again.
+   * Returns synchronously for a cached key, otherwise after one lookup. Throws the refusal. `connection` identifies the
+   * connection, so that a repeated key on it is not hashed again.
    */
   authenticate(text: string, connection?: object): Caller | Promise<Caller> {
     if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
     const fingerprint = this.fingerprintOf(text, connection);
-    const known = this.watch.confirmedWithin(CONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;
-    if (known !== undefined) return this.accept(known);
+    const cached = this.watch.confirmedWithin(MAX_UNCONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;
+    if (cached !== undefined) return this.accept(cached);
     const publicId = publicIdOf(text);
     if (publicId === null) throw fault('invalid_api_key');
     return this.load(fingerprint, publicId, text).then((verdict) => this.accept(verdict));
   }
 
-  /** A key that was let in may no longer go on for this reason; null when it may. */
+  /** Returns why an admitted key is no longer allowed to continue; null if it is. */
   async refusalOf(keyId: number): Promise<Fault | null> {
-    const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
+    const [row] = await this.database.rows<CallerKeyRow>(`${SELECT_KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) return fault('invalid_api_key');
     const verdict = await this.judge(row, null);
     if (verdict instanceof Error) return verdict;
     return this.isPast(verdict.caller.expiresAt) ? fault('expired_api_key') : null;
   }
 
-  /** The caller that a key of the service's own stands for: a part of the service that holds the row has no text. */
+  /** Returns the caller of the service's own key, for code that has the row but not the text. */
   async callerOf(keyId: number): Promise<Caller> {
-    const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
+    const [row] = await this.database.rows<CallerKeyRow>(`${SELECT_KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) throw fault('invalid_api_key');
     return this.accept(await this.judge(row, null));
   }
 
-  /** Other nodes learn of a change by announcement; the node that made it calls this directly. */
+  /** Drops cached keys. Other nodes are notified of a change; the node that made it calls this directly. */
   forget(change: KeyChange | null): void {
     this.cache.forget(change);
-    // A look-up in flight may predate the change: no call joins it, and its result is not cached.
+    // A lookup in flight might predate the change: no call joins it, and its result is not cached.
     this.loading.clear();
     for (const listener of this.listeners) listener(change);
   }
 
-  /** Registers a listener for changed keys; null when any key may have changed. */
+  /** Registers a listener for changed keys; it receives null if any key might have changed. */
   onChange(listener: (change: KeyChange | null) => void): void {
     this.listeners.add(listener);
   }
@@ -109,7 +109,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return verdict.caller;
   }
 
-  /** The database's clock decides, so that a key expires on every node at once. */
+  /** Uses the database's clock, so that a key expires on every node at the same time. */
   private isPast(instant: number | null): boolean {
     return instant !== null && instant <= this.watch.clock.now();
   }
@@ -123,50 +123,50 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private load(fingerprint: string, publicId: string, text: string): Promise<KeyVerdict> {
-    const underWay = this.loading.get(fingerprint);
-    if (underWay !== undefined) return underWay;
-    const reading = withDeadline(LOOK_UP_DEADLINE_MS, this.lookUp(publicId, text))
+    const pending = this.loading.get(fingerprint);
+    if (pending !== undefined) return pending;
+    const lookup = withDeadline(LOOKUP_DEADLINE_MS, this.lookUp(publicId, text))
       .then((verdict) => {
-        if (this.loading.get(fingerprint) === reading) this.cache.put(fingerprint, verdict);
+        if (this.loading.get(fingerprint) === lookup) this.cache.put(fingerprint, verdict);
         return verdict;
       })
       .catch((error: unknown) => {
         throw fault('auth_unavailable', { cause: fromUnknown(error) });
       })
       .finally(() => {
-        if (this.loading.get(fingerprint) === reading) this.loading.delete(fingerprint);
+        if (this.loading.get(fingerprint) === lookup) this.loading.delete(fingerprint);
       });
-    this.loading.set(fingerprint, reading);
-    return reading;
+    this.loading.set(fingerprint, lookup);
+    return lookup;
   }
 
   private async lookUp(publicId: string, text: string): Promise<KeyVerdict> {
-    const given = hashKey(this.settings.keyPepper, text);
-    // The database compares the peppered hash, so that an unknown key and a wrong secret are the same empty answer.
-    const [row] = await this.database.rows<KeyRow>(
-      `${KEY} WHERE k.public_id = $1 AND $2 IN (k.secret_hash, k.previous_hash)`,
-      [publicId, given],
+    const inputHash = hashKey(this.settings.keyPepper, text);
+    // The database compares the peppered hash, so that an unknown key and a wrong secret give the same empty result.
+    const [row] = await this.database.rows<CallerKeyRow>(
+      `${SELECT_KEY} WHERE k.public_id = $1 AND $2 IN (k.secret_hash, k.previous_hash)`,
+      [publicId, inputHash],
     );
     if (row === undefined) return fault('invalid_api_key');
-    return this.judge(row, given.equals(row.secretHash) ? null : (row.previousUntil?.getTime() ?? 0));
+    return this.judge(row, inputHash.equals(row.secretHash) ? null : (row.previousUntil?.getTime() ?? 0));
   }
 
-  private async judge(row: KeyRow, secretUntil: number | null): Promise<KeyVerdict> {
+  private async judge(row: CallerKeyRow, secretUntil: number | null): Promise<KeyVerdict> {
     if (row.status !== 'active')
       return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
     const standing = await this.payers.standingOf(row);
-    const refusal = refusalOf(standing);
+    const refusal = accountRefusal(standing);
     return refusal ?? { caller: toCaller(row, standing, this.settings.keyRateLimitRpm), secretUntil };
   }
 }
 
-function refusalOf(standing: Standing): Fault | null {
+function accountRefusal(standing: OwnerStanding): Fault | null {
   const status = standing.userStatus;
   if (status === null || isInUse(status)) return null;
   return fault('account_status', { message: `The account this key belongs to is ${status}.` });
 }
 
-function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
+function toCaller(row: CallerKeyRow, standing: OwnerStanding, defaultRpm: number): Caller {
   const attribution: Attribution = {
     keyId: row.id,
     userId: standing.userId,
@@ -182,11 +182,11 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     name: row.name,
     kind: row.kind,
     allowedModels: row.allowedModels === null ? null : new Set(row.allowedModels),
-    allowedRegions: sharedRegions(row.allowedRegions, standing.organisationRegions),
-    rateLimitRpm: row.rateLimitRpm ?? usualRpm,
+    allowedRegions: intersectRegions(row.allowedRegions, standing.organisationRegions),
+    rateLimitRpm: row.rateLimitRpm ?? defaultRpm,
     rateLimitTpm: row.rateLimitTpm,
     maxParallel: row.maxParallel,
-    // The chat of the portal shows which model of the catalogue answered.
+    // The portal's chat shows which model of the catalogue replied.
     answerModel: row.kind === 'webchat' ? 'caller' : row.answerModel,
     continueStreams: row.continueStreams,
     unknownFields: row.unknownFields ?? standing.unknownFields,
@@ -208,11 +208,11 @@ const limitsByModel = (
 ): ReadonlyMap<string, readonly LimitRef[]> =>
   new Map(Object.entries(budgets).map(([model, id]) => [model, [...limits, { kind: 'key_model', id }]]));
 
-export function sharedRegions(
+export function intersectRegions(
   left: readonly string[] | null,
   right: readonly string[] | null,
 ): ReadonlySet<string> | null {
-  if (left === null) return right === null ? null : new Set(regionsNamed(right));
-  const others = right === null ? null : new Set(regionsNamed(right));
-  return new Set(regionsNamed(left).filter((region) => others?.has(region) ?? true));
+  if (left === null) return right === null ? null : new Set(normaliseRegions(right));
+  const rightSet = right === null ? null : new Set(normaliseRegions(right));
+  return new Set(normaliseRegions(left).filter((region) => rightSet?.has(region) ?? true));
 }

@@ -5,109 +5,108 @@ import {
   type Defined,
   defineFields,
   dollars,
-  Field,
-  type Fields,
-  filled,
-  kept,
+  InputField,
+  type InputFields,
+  nonEmptyLine,
+  propertyOf,
   line,
   listOf,
-  Misfit,
+  FieldError,
   objectSchema,
   oneOf,
   optional,
   rowId,
   UNKNOWN_FIELD_MODES,
-  whole,
+  integer,
 } from '../kernel';
 
-export const MOST_MODELS = 1_000;
-export const MOST_REGIONS = 100;
-export const MOST_LABELS = 64;
-export const LONGEST_LABEL = 512;
-export const MOST_MODEL_BUDGETS = 50;
-export const LONGEST_NAME = 200;
-const LONGEST_MODEL = 256;
-const LONGEST_REGION = 63;
-const MOST_GRACE_SECONDS = 30 * 24 * 3_600;
+export const MAX_MODELS = 1_000;
+export const MAX_REGIONS = 100;
+export const MAX_LABELS = 64;
+export const MAX_LABEL_LENGTH = 512;
+export const MAX_MODEL_BUDGETS = 50;
+export const MAX_NAME_LENGTH = 200;
+const MAX_MODEL_LENGTH = 256;
+const MAX_REGION_LENGTH = 63;
+const MAX_GRACE_SECONDS = 30 * 24 * 3_600;
 
 /**
- * The fields of a key are declared here and nowhere else. Its columns, gateway files, the interface, the pages, plans
- * and the activity log follow. Budgets, owners and what was decided about a key are things of their own.
+ * Single declaration of the fields of a key: columns, gateway files, the API, pages, plans and the audit log follow
+ * from it. Budgets, owners and decisions about a key are separate.
  */
 export const keyFields = defineFields('key', {
-  name: kept.line(LONGEST_NAME).required().notOn('page'),
-  allowed_models: kept.words(MOST_MODELS, LONGEST_MODEL, 1).nullable('every').notOn('page'),
-  allowed_regions: kept.words(MOST_REGIONS, LONGEST_REGION, 1).nullable('every').notOn('page'),
-  /** The regions were given as a list; as a text they are shown as one. */
-  regions_as_list: kept.flag().default(false).only(),
-  rate_limit_rpm: kept.whole(1, 1_000_000).nullable('the usual limit').explained(),
-  rate_limit_tpm: kept.whole(1, 1_000_000_000).nullable('none').explained(),
-  max_parallel: kept.whole(1, 10_000).nullable('none').explained(),
-  /** Answers carry the model name of the catalogue or of the supplier. */
-  answer_model: kept
+  name: propertyOf.line(MAX_NAME_LENGTH).required().notOn('page'),
+  allowed_models: propertyOf.words(MAX_MODELS, MAX_MODEL_LENGTH, 1).nullable('every').notOn('page'),
+  allowed_regions: propertyOf.words(MAX_REGIONS, MAX_REGION_LENGTH, 1).nullable('every').notOn('page'),
+  /** Whether the regions were entered as a list; otherwise they are returned as a text. */
+  regions_as_list: propertyOf.flag().default(false).only(),
+  rate_limit_rpm: propertyOf.integer(1, 1_000_000).nullable('the usual limit').explained(),
+  rate_limit_tpm: propertyOf.integer(1, 1_000_000_000).nullable('none').explained(),
+  max_parallel: propertyOf.integer(1, 10_000).nullable('none').explained(),
+  /** Whether responses carry the model name of the catalogue or of the supplier. */
+  answer_model: propertyOf
     .oneOf(ANSWER_MODELS)
     .nullable('as the model says')
-    .told('Whose name of the model answers carry; null: as the model says.')
+    .describedAs('Whose name of the model answers carry; null: as the model says.')
     .explained(),
-  /** `off` forbids that a broken stream goes on at another lane. */
-  continue_streams: kept
+  /** `off` prevents a broken stream from continuing on another lane. */
+  continue_streams: propertyOf
     .oneOf(CONTINUE_STREAMS)
     .nullable('as the model says')
-    .told('off: a stream that breaks off ends with an error; on or null: as the model says.')
+    .describedAs('off: a stream that breaks off ends with an error; on or null: as the model says.')
     .explained(),
-  unknown_fields: kept
+  unknown_fields: propertyOf
     .oneOf(UNKNOWN_FIELD_MODES)
     .nullable('as its organisation says')
-    .told(
+    .describedAs(
       'Request fields that the gateway does not know. null: as the organisation or the installation says.',
     )
     .explained(),
-  /** The labels are for the bookkeeping of its owner. */
-  metadata: kept
+  metadata: propertyOf
     .object<Record<string, string>>({
-      fromFile: (given) => given.data() as Record<string, string>,
+      fromFile: (input) => input.data() as Record<string, string>,
       toJson: (labels) => labels,
       toText: (labels) => Object.entries(labels),
     })
     .default({})
     .notOn('page'),
-  expires_at: kept.instant().nullable('never').notOn('page'),
+  expires_at: propertyOf.instant().nullable('never').notOn('page'),
 });
 
 export type KeyValues = Readonly<Defined<typeof keyFields>>;
 
-const isObject = (given: unknown): given is Readonly<Record<string, unknown>> =>
-  typeof given === 'object' && given !== null && !Array.isArray(given);
-const object = (schema: Field<unknown>['schema']): Field<Readonly<Record<string, unknown>>> =>
-  new Field({
+const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectField = (schema: InputField<unknown>['schema']): InputField<Readonly<Record<string, unknown>>> =>
+  new InputField({
     schema,
-    read: (given) => (isObject(given) ? given : new Misfit('isObject', 'must be an object')),
+    read: (value) => (isPlainObject(value) ? value : new FieldError('isObject', 'must be an object')),
   });
 
 export const modelBudgetFields = {
-  model: line(LONGEST_MODEL),
+  model: line(MAX_MODEL_LENGTH),
   limit: dollars,
   period: oneOf(budgetPeriods).default('monthly'),
 };
 
-/** A key may be sent back as it was read, with what its budgets show beside their fields. */
+/** A key can be sent back as it was read, including the read-only values next to the fields of its budgets. */
 const { additionalProperties: _others, ...modelBudget } = objectSchema(modelBudgetFields);
 
-/** A key can have these fields, as its interface describes them; `key-form.ts` reads and refuses them. */
-export const keyBody: Fields = optional({
+/** Fields of a key as described by the API; `key-form.ts` validates them. */
+export const keyBody: InputFields = optional({
   ...Object.fromEntries(keyFields.fields),
-  allowed_regions: new Field<unknown>({
-    schema: { anyOf: [{ type: 'string' }, listOf(line(LONGEST_REGION), MOST_REGIONS, 1).schema] },
-    read: (given) => given,
+  allowed_regions: new InputField<unknown>({
+    schema: { anyOf: [{ type: 'string' }, listOf(line(MAX_REGION_LENGTH), MAX_REGIONS, 1).schema] },
+    read: (value) => value,
   }).nullable(),
-  budget_limit: dollars.nullable().told({ description: 'US dollars.' }),
+  budget_limit: dollars.nullable().withSchema({ description: 'US dollars.' }),
   budget_period: oneOf(budgetPeriods),
-  model_budgets: listOf(object(modelBudget), MOST_MODEL_BUDGETS)
+  model_budgets: listOf(objectField(modelBudget), MAX_MODEL_BUDGETS)
     .nullable()
-    .told({ description: 'What may be spent on single models, in US dollars.' }),
-  metadata: object({
+    .withSchema({ description: 'What may be spent on single models, in US dollars.' }),
+  metadata: objectField({
     type: 'object',
-    additionalProperties: { type: 'string', maxLength: LONGEST_LABEL },
+    additionalProperties: { type: 'string', maxLength: MAX_LABEL_LENGTH },
   }).nullable(),
 });
 
@@ -118,16 +117,14 @@ export const ownerFields = optional({
   project_id: rowId.nullable(),
 });
 
-/** A new key has these. */
-export const newKeyBody = { ...keyBody, name: filled(LONGEST_NAME), ...ownerFields };
+export const newKeyBody = { ...keyBody, name: nonEmptyLine(MAX_NAME_LENGTH), ...ownerFields };
 
-/** A change has these, and names what changes alone. */
 export const keyChangeBody = { ...keyBody, status: oneOf(['active', 'disabled'] as const).optional() };
 
-/** The fields of a page that stand as they are: what is left empty is not said. */
-export const typedKeyFields: Fields = Object.fromEntries(
+/** Fields of a page that are submitted as typed; blank fields are omitted. */
+export const typedKeyFields: InputFields = Object.fromEntries(
   keyFields.on('page').map(({ name, property }) => [name, property.typedField]),
 );
 
-/** A new secret says for how long the former one still works. */
-export const rotationFields = { grace_seconds: whole(0, MOST_GRACE_SECONDS).default(0) };
+/** Defines how long the former secret stays valid after a rotation. */
+export const rotationFields = { grace_seconds: integer(0, MAX_GRACE_SECONDS).default(0) };

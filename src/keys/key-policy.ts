@@ -1,57 +1,59 @@
-import { type Actor, type Fault, fault, mayGrant } from '../kernel';
+import { type Actor, type Fault, fault, canGrant } from '../kernel';
 import { keyFields } from './key-fields';
 import type { KeyChanges, KeyDecision, ManagedKey } from './managed-key';
 
-/** An administrator's scope covers the key; an owner has it. */
+/** An administrator's scope covers the key; an owner has the key. */
 type KeyRole = 'owner' | 'administrator';
 
-/** The person who acts, and as what. */
-export type ActingOnKey = Pick<Actor, 'userId' | 'role'> & { readonly as: KeyRole };
+export type ActingUser = Pick<Actor, 'userId' | 'role'> & { readonly as: KeyRole };
 
-export type KeyAct =
+export type KeyAction =
   'change' | 'limit' | 'lock' | 'pause' | 'raise' | 'restore' | 'resume' | 'revoke' | 'rotate';
 
-type Decided = Pick<ManagedKey, 'pause' | 'limitsLock' | 'revocation' | 'userId'>;
-type Rule = (key: Decided, acting: ActingOnKey) => string | null;
+type KeyDecisions = Pick<ManagedKey, 'pause' | 'limitsLock' | 'revocation' | 'userId'>;
+type KeyRule = (key: KeyDecisions, actor: ActingUser) => string | null;
 
-const always: Rule = () => null;
+const always: KeyRule = () => null;
 const administratorsOnly = 'Only an administrator may do this.';
 
-const isOwn = (decision: KeyDecision | null, { userId }: ActingOnKey): boolean =>
+const isOwn = (decision: KeyDecision | null, { userId }: ActingUser): boolean =>
   decision !== null && decision.userId === userId;
 
-/** A decision binds its key's owner, and administrators of a lower role than its author has. */
-function binds(decision: KeyDecision | null, acting: ActingOnKey): boolean {
-  if (decision === null || isOwn(decision, acting)) return false;
-  return acting.as === 'owner' || (decision.role !== null && !mayGrant(acting.role, decision.role));
+/**
+ * Returns whether a decision binds the user: it binds the key's owner, and administrators with a lower role than its
+ * author.
+ */
+function binds(decision: KeyDecision | null, actor: ActingUser): boolean {
+  if (decision === null || isOwn(decision, actor)) return false;
+  return actor.as === 'owner' || (decision.role !== null && !canGrant(actor.role, decision.role));
 }
 
-const unlessLocked: Rule = ({ limitsLock }, acting) => {
-  if (!binds(limitsLock, acting)) return null;
-  return acting.as === 'owner'
+const unlessLocked: KeyRule = ({ limitsLock }, actor) => {
+  if (!binds(limitsLock, actor)) return null;
+  return actor.as === 'owner'
     ? 'An administrator set the limits of this key: ask them to change it.'
     : 'An administrator with a role above yours set the limits of this key: ask them to change it.';
 };
-const unlessPaused: Rule = ({ pause }, acting) => {
-  if (!binds(pause, acting)) return null;
-  return acting.as === 'owner'
+const unlessPaused: KeyRule = ({ pause }, actor) => {
+  if (!binds(pause, actor)) return null;
+  return actor.as === 'owner'
     ? 'An administrator paused this key: ask them to resume it.'
     : 'An administrator with a role above yours paused this key: ask them to resume it.';
 };
 
-const unlessRevoked: Rule = ({ revocation }, acting) => {
-  if (!binds(revocation, acting)) return null;
-  return acting.as === 'owner'
+const unlessRevoked: KeyRule = ({ revocation }, actor) => {
+  if (!binds(revocation, actor)) return null;
+  return actor.as === 'owner'
     ? 'An administrator revoked this key: ask them to restore it.'
     : 'An administrator with a role above yours revoked this key: ask them to restore it.';
 };
 
-/** Null allows the act; a text says why it is refused. The scope of the reader is checked before, elsewhere. */
-const policy: Readonly<Record<KeyAct, Readonly<Record<KeyRole, Rule>>>> = {
+/** Null allows the action; a text is the reason for refusing it. The scope of the user is checked elsewhere, before. */
+const policy: Readonly<Record<KeyAction, Readonly<Record<KeyRole, KeyRule>>>> = {
   change: { owner: always, administrator: always },
   limit: { owner: unlessLocked, administrator: unlessLocked },
   lock: {
-    owner: ({ limitsLock }, acting) => (isOwn(limitsLock, acting) ? null : administratorsOnly),
+    owner: ({ limitsLock }, actor) => (isOwn(limitsLock, actor) ? null : administratorsOnly),
     administrator: unlessLocked,
   },
   pause: { owner: always, administrator: always },
@@ -59,55 +61,56 @@ const policy: Readonly<Record<KeyAct, Readonly<Record<KeyRole, Rule>>>> = {
   restore: { owner: unlessRevoked, administrator: unlessRevoked },
   resume: { owner: unlessPaused, administrator: unlessPaused },
   revoke: { owner: always, administrator: always },
-  // The answer carries a secret that spends in the name of the key's person.
+  // The response carries a secret that spends in the name of the key's owner.
   rotate: {
     owner: always,
-    administrator: ({ userId }, acting) =>
-      userId === null || userId === acting.userId
+    administrator: ({ userId }, actor) =>
+      userId === null || userId === actor.userId
         ? null
         : 'Only the owner of this key may rotate it; revoke it instead.',
   },
 };
 
-/** Their own key makes an administrator its owner, except the platform's owner, who has no superior. */
-export function actingOnKey(
+/** An administrator acts on their own key as its owner, except the platform owner, who has no superior. */
+export function actingUserOn(
   { userId, role }: Pick<Actor, 'userId' | 'role'>,
   key: Pick<ManagedKey, 'userId'>,
   inAdminView: boolean,
-): ActingOnKey {
+): ActingUser {
   const isOwner = !inAdminView || (key.userId === userId && role !== 'platform_owner');
   return { userId, role, as: isOwner ? 'owner' : 'administrator' };
 }
 
-export const mayActOnKey = (act: KeyAct, acting: ActingOnKey, key: Decided): boolean =>
-  policy[act][acting.as](key, acting) === null;
+export const canActOnKey = (action: KeyAction, actor: ActingUser, key: KeyDecisions): boolean =>
+  policy[action][actor.as](key, actor) === null;
 
-export function refuseKeyAct(act: KeyAct, acting: ActingOnKey, key: Decided): void {
-  const reason = policy[act][acting.as](key, acting);
-  if (reason !== null) throw denied(reason);
+export function requireKeyAction(action: KeyAction, actor: ActingUser, key: KeyDecisions): void {
+  const reason = policy[action][actor.as](key, actor);
+  if (reason !== null) throw permissionDenied(reason);
 }
 
-/** A change is a set of acts. An unchanged field needs no right. */
-export function refuseKeyChanges(changes: KeyChanges, acting: ActingOnKey, key: ManagedKey): void {
-  refuseKeyAct('change', acting, key);
-  if (changesLimits(changes, key)) refuseKeyAct('limit', acting, key);
+/** Requires the right to every action that a change consists of; unchanged fields need none. */
+export function requireKeyChanges(changes: KeyChanges, actor: ActingUser, key: ManagedKey): void {
+  requireKeyAction('change', actor, key);
+  if (changesLimits(changes, key)) requireKeyAction('limit', actor, key);
   if (changes.limitsLocked !== undefined && changes.limitsLocked !== (key.limitsLock !== null))
-    refuseKeyAct('lock', acting, key);
-  if (changes.status === 'active' && key.status === 'disabled') refuseKeyAct('resume', acting, key);
-  if (changes.status === 'disabled') refuseKeyAct('pause', acting, key);
+    requireKeyAction('lock', actor, key);
+  if (changes.status === 'active' && key.status === 'disabled') requireKeyAction('resume', actor, key);
+  if (changes.status === 'disabled') requireKeyAction('pause', actor, key);
 }
 
-const denied = (message: string): Fault => fault('permission_denied', { message });
+const permissionDenied = (message: string): Fault => fault('permission_denied', { message });
 
-/** These fields of a key set no limit of it. */
-const unlimiting = new Set<string>(['name', 'answerModel', 'continueStreams', 'metadata']);
+const fieldsWithoutLimits = new Set<string>(['name', 'answerModel', 'continueStreams', 'metadata']);
 
 function changesLimits(changes: KeyChanges, key: ManagedKey): boolean {
   const { budget } = key;
-  const differs = <T>(wanted: T | undefined, current: T): boolean =>
-    wanted !== undefined && wanted !== current;
+  const differs = <T>(requested: T | undefined, current: T): boolean =>
+    requested !== undefined && requested !== current;
   return (
-    Object.keys(keyFields.changed('body', key, changes)).some((name) => !unlimiting.has(name)) ||
+    Object.keys(keyFields.changedValues('body', key, changes)).some(
+      (name) => !fieldsWithoutLimits.has(name),
+    ) ||
     differs(changes.budgetLimit, budget?.limit ?? null) ||
     differs(changes.budgetPeriod, budget?.period ?? changes.budgetPeriod) ||
     (changes.modelBudgets !== undefined && !sameBudgets(changes.modelBudgets, key.modelBudgets))
@@ -115,11 +118,11 @@ function changesLimits(changes: KeyChanges, key: ManagedKey): boolean {
 }
 
 const sameBudgets = (
-  wanted: NonNullable<KeyChanges['modelBudgets']>,
+  requested: NonNullable<KeyChanges['modelBudgets']>,
   current: ManagedKey['modelBudgets'],
 ): boolean =>
-  wanted.length === current.length &&
-  wanted.every((one) =>
+  requested.length === current.length &&
+  requested.every((one) =>
     current.some(
       ({ model, state }) => model === one.model && state.limit === one.limit && state.period === one.period,
     ),

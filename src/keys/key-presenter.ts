@@ -10,7 +10,6 @@ export const presentIssued = (key: IssuedKey, name: string) => ({
   created: key.createdAt.toISOString(),
 });
 
-/** In the portal a key is known by its number. */
 const portalIds = ({ id, publicId }: Pick<IssuedKey, 'id' | 'publicId'>) => ({
   id,
   key_public_id: publicId,
@@ -37,7 +36,7 @@ export const presentRotated = (key: RotatedKey) => ({
   previous_valid_until: key.previousUntil?.toISOString() ?? null,
 });
 
-/** A key itself may know these fields, too. */
+/** Fields that a key can read about itself. */
 export const presentFields = (key: ManagedKey) => ({
   status: key.status,
   ...keyFields.toJson('answer', key),
@@ -47,7 +46,7 @@ export const presentFields = (key: ManagedKey) => ({
   created: key.createdAt.toISOString(),
 });
 
-/** Everything about a key but its secret, which is not kept. */
+/** Everything about a key except its secret, which is not stored. */
 export function presentKey(key: ManagedKey) {
   return {
     id: key.publicId,
@@ -89,7 +88,7 @@ const presentModelBudgets = ({ modelBudgets }: ManagedKey) =>
 
 const ROLLING_HOURS = 720;
 
-/** A trailing window in which nothing was spent: what is spent now leaves it with its hour. */
+/** Returns when current spending leaves the window; for an empty rolling window, when spending made now would leave. */
 function resetOf({ resetsAt, period }: LimitState): string | null {
   if (resetsAt !== null) return resetsAt.toISOString();
   if (period !== 'rolling') return null;
@@ -104,6 +103,6 @@ const presentFreesNext = (state: ManagedKey['budget']) =>
 const presentDecision = (decision: KeyDecision | null) =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };
 
-/** They are shown as they were given: a text for a text. */
+/** Returns regions in the form in which they were entered: as a list or as a text. */
 const presentRegions = ({ allowedRegions, regionsAsList }: ManagedKey): readonly string[] | string | null =>
   allowedRegions === null || regionsAsList ? allowedRegions : allowedRegions.join(',');

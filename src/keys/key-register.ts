@@ -1,45 +1,51 @@
 import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
 import { type Fault, fault, type Scope } from '../kernel';
-import { Database, Keyset, type Page, readRows, type Row, type Tx } from '../platform';
+import { Database, Keyset, type Page, readRows, type TableRow, type Tx } from '../platform';
 import { keyFields, type KeyValues } from './key-fields';
-import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, RESTORABLE, withinScope } from './key-scope';
-import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, ShownStatus } from './managed-key';
+import {
+  DEPARTMENT,
+  type KeyScope,
+  ORGANISATION,
+  JOIN_OWNERS,
+  RESTORABLE,
+  scopeCondition,
+} from './key-scope';
+import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, DisplayStatus } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
-type Author = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
+type DecisionAuthor = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
 
 const COLUMNS =
   'k.id, k.public_id, k.kind, k.user_id, k.organisation_id, k.department_id, k.project_id, k.paused_at, k.pause_reason, k.limits_locked_at, k.created_at, k.created_by, k.revoked_at, k.file_name';
 
-type RegisterRow = Row<'api_key', typeof COLUMNS> &
+type RegisterRow = TableRow<'api_key', typeof COLUMNS> &
   KeyValues & {
-    readonly status: ShownStatus;
-    readonly pausedBy: Author | null;
-    readonly limitsLockedBy: Author | null;
-    readonly revokedBy: Author | null;
+    readonly status: DisplayStatus;
+    readonly pausedBy: DecisionAuthor | null;
+    readonly limitsLockedBy: DecisionAuthor | null;
+    readonly revokedBy: DecisionAuthor | null;
     readonly restorableUntil: Date | null;
     readonly previousUntil: Date | null;
   };
 
-/** Budgets are computed one by one. */
-const MOST_LOOKED_AT = 1_000;
-const ENDING = `SELECT k.id FROM api_key k WHERE k.status = 'active'
+/** Maximum number of keys checked, because budgets are computed one by one. */
+const MAX_CHECKED = 1_000;
+const EXPIRING = `SELECT k.id FROM api_key k WHERE k.status = 'active'
   AND k.expires_at BETWEEN now() - interval '7 days' AND now() + interval '7 days'`;
 const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 
-const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
+const DISPLAY_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
 const authorOf = (column: string): string =>
   `(SELECT jsonb_build_object('userId', a.id, 'role', a.role, 'by', a.display_name) FROM user_account a
      WHERE a.id = k.${column}) AS ${column}`;
-/** The root key is not one of the keys that it manages. */
-const MANAGED = `SELECT ${COLUMNS}, ${keyFields.selection('k')}, ${SHOWN_STATUS} AS status,
+/** Excludes root keys, which manage the others. */
+const SELECT_MANAGED = `SELECT ${COLUMNS}, ${keyFields.selection('k')}, ${DISPLAY_STATUS} AS status,
   ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, ${authorOf('revoked_by')},
   CASE WHEN ${RESTORABLE} THEN k.revoked_at + interval '1 day' END AS restorable_until,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
-  FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
+  FROM api_key k ${JOIN_OWNERS} WHERE k.kind <> 'root'`;
 
-/** Reads keys within a scope, as administrators and owners see them. */
 @Injectable()
 export class KeyRegister {
   constructor(
@@ -47,29 +53,28 @@ export class KeyRegister {
     private readonly limits: Limits,
   ) {}
 
-  /** It finds a key by public id or number. A key outside the scope is not found. */
+  /** Finds a key by public id or number; throws `not_found` outside the scope. */
   async get(scope: KeyScope, id: string | number, tx?: Tx): Promise<ManagedKey> {
-    const { sql, parameters } = withinScope(scope, 2);
+    const { sql, parameters } = scopeCondition(scope, 2);
     const column = typeof id === 'number' ? 'k.id' : 'k.public_id';
-    const rows = await this.read(`${MANAGED} AND ${column} = $1 AND ${sql}`, [id, ...parameters], tx);
+    const rows = await this.query(`${SELECT_MANAGED} AND ${column} = $1 AND ${sql}`, [id, ...parameters], tx);
     const [key] = await this.withBudgets(rows, tx);
-    if (key === undefined) throw noSuchKey();
+    if (key === undefined) throw keyNotFound();
     return key;
   }
 
-  /** The number of a key that a page is asked for; former links have its public id. */
-  async numberOf(scope: KeyScope, id: number | string): Promise<number> {
+  /** Returns the number of a key that a page shows; older links contain its public id. */
+  async resolveId(scope: KeyScope, id: number | string): Promise<number> {
     return typeof id === 'number' ? id : (await this.get(scope, id)).id;
   }
 
-  /** The newest first. */
   async list(scope: KeyScope, filter: KeyFilter): Promise<Page<ManagedKey>> {
     const { kind = null, status = null, name = null, projectId = null, userId = null } = filter;
     const { organisationId = null } = filter;
-    const within = withinScope(scope, 8);
+    const within = scopeCondition(scope, 8);
     const page = newestFirst.clause(filter, 8 + within.parameters.length);
-    const rows = await this.read(
-      `${MANAGED} AND ($1::text IS NULL OR ${SHOWN_STATUS} = $1)
+    const rows = await this.query(
+      `${SELECT_MANAGED} AND ($1::text IS NULL OR ${DISPLAY_STATUS} = $1)
          AND ($2::text IS NULL OR strpos(lower(k.name), lower($2)) > 0)
          AND ($3::integer IS NULL OR k.project_id = $3) AND ($4::integer IS NULL OR k.user_id = $4)
          AND ($6::text IS NULL OR k.kind = $6) AND ($7::integer IS NULL OR ${ORGANISATION} = $7)
@@ -86,21 +91,20 @@ export class KeyRegister {
         ...page.parameters,
       ],
     );
-    const shown = newestFirst.page(rows, filter);
-    return { ...shown, rows: await this.withBudgets(shown.rows) };
+    const result = newestFirst.page(rows, filter);
+    return { ...result, rows: await this.withBudgets(result.rows) };
   }
 
-  /** It counts active keys of people and programs of an organisation, as the list with these filters shows them. */
-  async activeOf(organisationId: number): Promise<number> {
+  /** Counts active client keys of an organisation, as the list with these filters shows them. */
+  async countActive(organisationId: number): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
-      `SELECT count(*)::integer FROM api_key k ${OWNERS}
-        WHERE k.kind = 'client' AND ${SHOWN_STATUS} = 'active' AND ${ORGANISATION} = $1`,
+      `SELECT count(*)::integer FROM api_key k ${JOIN_OWNERS}
+        WHERE k.kind = 'client' AND ${DISPLAY_STATUS} = 'active' AND ${ORGANISATION} = $1`,
       [organisationId],
     );
     return row?.count ?? 0;
   }
 
-  /** The answer has the owners of a key that was found within a scope. */
   async ownersOf({ id }: Pick<ManagedKey, 'id'>): Promise<KeyOwners> {
     const name = (table: string, sql: string): string =>
       `(SELECT jsonb_build_object('id', ${table}.id, 'name', ${table}.name) FROM ${table} WHERE ${table}.id = ${sql})`;
@@ -109,35 +113,35 @@ export class KeyRegister {
               ${name('project', 'p.id')} AS project,
               CASE WHEN u.id IS NOT NULL THEN jsonb_build_object('id', u.id, 'organisationId', u.organisation_id,
                 'name', coalesce(nullif(u.display_name, ''), u.email)) END AS "user"
-         FROM api_key k ${OWNERS} WHERE k.id = $1`,
+         FROM api_key k ${JOIN_OWNERS} WHERE k.id = $1`,
       [id],
     );
-    if (row === undefined) throw noSuchKey();
+    if (row === undefined) throw keyNotFound();
     return row;
   }
 
-  /** A gateway file keeps these keys, and those with these public ids. */
-  async ofFiles(publicIds: readonly string[], tx: Tx): Promise<ManagedKey[]> {
-    const rows = await this.read(
-      `${MANAGED} AND k.kind = 'client' AND (k.file_name IS NOT NULL OR k.public_id = ANY ($1::text[])) ORDER BY k.id`,
+  async listFileKeys(publicIds: readonly string[], tx: Tx): Promise<ManagedKey[]> {
+    const rows = await this.query(
+      `${SELECT_MANAGED} AND k.kind = 'client' AND (k.file_name IS NOT NULL OR k.public_id = ANY ($1::text[])) ORDER BY k.id`,
       [publicIds],
       tx,
     );
     return this.withBudgets(rows, tx);
   }
 
-  /** The key that this form made; null when it made none yet. */
-  async madeWith(creationToken: string): Promise<Pick<ManagedKey, 'id' | 'userId'> | null> {
-    const [row] = await this.database.rows<Row<'api_key', 'id, user_id'>>(
+  async findByCreationToken(creationToken: string): Promise<Pick<ManagedKey, 'id' | 'userId'> | null> {
+    const [row] = await this.database.rows<TableRow<'api_key', 'id, user_id'>>(
       'SELECT id, user_id FROM api_key WHERE creation_token = $1',
       [creationToken],
     );
     return row ?? null;
   }
 
-  /** The last use of each key, by its id; unused keys are left out. */
+  /** Returns the last use of each key by id; unused keys are left out. */
   async lastUsed(keys: readonly Pick<ManagedKey, 'id'>[]): Promise<ReadonlyMap<number, Date>> {
-    const rows = await this.database.rows<Row<'api_key', 'id'> & Row<'request_record', 'created_at'>>(
+    const rows = await this.database.rows<
+      TableRow<'api_key', 'id'> & TableRow<'request_record', 'created_at'>
+    >(
       `SELECT k.id, r.created_at FROM unnest($1::integer[]) AS k (id)
         CROSS JOIN LATERAL (SELECT created_at FROM request_record WHERE key_id = k.id
           ORDER BY created_at DESC, request_id DESC LIMIT 1) AS r`,
@@ -146,36 +150,36 @@ export class KeyRegister {
     return new Map(rows.map(({ id, createdAt }) => [id, createdAt]));
   }
 
-  /** These active keys have used up most of their budget or end soon: the worst first, at most `limit`. */
-  inTrouble(scope: Scope, limit: number): Promise<ManagedKey[]> {
-    const within = withinScope(scope, 2);
-    return this.calling(
+  /** Returns active keys that have used most of their budget or expire soon: the worst first, at most `limit`. */
+  listAtRisk(scope: Scope, limit: number): Promise<ManagedKey[]> {
+    const within = scopeCondition(scope, 2);
+    return this.listActive(
       scope,
       limit,
       `SELECT r.owner_id FROM spending_rule r CROSS JOIN LATERAL spending_state('key', r.owner_id) s
         WHERE r.kind = 'key' AND r.limit_nano IS NOT NULL AND s.spent::numeric * 5 >= s.limit_nano::numeric * 4
-          AND r.owner_id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.status = 'active' AND ${within.sql}
-            ORDER BY k.id DESC LIMIT ${MOST_LOOKED_AT})
-       UNION ALL ${ENDING}`,
+          AND r.owner_id IN (SELECT k.id FROM api_key k ${JOIN_OWNERS} WHERE k.status = 'active' AND ${within.sql}
+            ORDER BY k.id DESC LIMIT ${MAX_CHECKED})
+       UNION ALL ${EXPIRING}`,
     );
   }
 
-  /** It returns active keys that end within a week, or ended in the last one. */
-  ending(scope: Scope, limit: number): Promise<ManagedKey[]> {
-    return this.calling(scope, limit, ENDING);
+  /** Returns active keys that expire within a week, or expired in the last one. */
+  listExpiring(scope: Scope, limit: number): Promise<ManagedKey[]> {
+    return this.listActive(scope, limit, EXPIRING);
   }
 
-  private async calling(scope: Scope, limit: number, ids: string): Promise<ManagedKey[]> {
-    const within = withinScope(scope, 2);
-    const rows = await this.read(
-      `${MANAGED} AND k.status = 'active' AND k.kind = 'client' AND ${within.sql} AND k.id IN (${ids})
+  private async listActive(scope: Scope, limit: number, ids: string): Promise<ManagedKey[]> {
+    const within = scopeCondition(scope, 2);
+    const rows = await this.query(
+      `${SELECT_MANAGED} AND k.status = 'active' AND k.kind = 'client' AND ${within.sql} AND k.id IN (${ids})
        ORDER BY k.expires_at <= now() DESC NULLS LAST, k.id DESC LIMIT $1`,
       [limit, ...within.parameters],
     );
     return this.withBudgets(rows);
   }
 
-  private read(sql: string, parameters: unknown[], tx?: Tx): Promise<RegisterRow[]> {
+  private query(sql: string, parameters: unknown[], tx?: Tx): Promise<RegisterRow[]> {
     return readRows<RegisterRow>(tx ?? this.database, sql, parameters);
   }
 
@@ -186,11 +190,11 @@ export class KeyRegister {
       tx,
     );
     const ofModels = await modelBudgetsOf(this.database, this.limits, ids, tx);
-    return rows.map((row, place) => managedKey(row, budgets[place] ?? null, ofModels.get(row.id) ?? []));
+    return rows.map((row, index) => managedKey(row, budgets[index] ?? null, ofModels.get(row.id) ?? []));
   }
 }
 
-export const noSuchKey = (): Fault =>
+export const keyNotFound = (): Fault =>
   fault('not_found', { param: 'key_id', message: 'There is no key with this id.' });
 
 function managedKey(
@@ -209,5 +213,9 @@ function managedKey(
   };
 }
 
-const decisionOf = (at: Date | null, author: Author | null, reason: string | null): KeyDecision | null =>
+const decisionOf = (
+  at: Date | null,
+  author: DecisionAuthor | null,
+  reason: string | null,
+): KeyDecision | null =>
   at === null ? null : { ...(author ?? { userId: null, role: null, by: null }), at, reason };

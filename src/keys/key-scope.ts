@@ -1,12 +1,11 @@
-import { type Ownership, PROJECT_OF_PERSON } from '../identity';
+import { type Ownership, PROJECT_OF_USER } from '../identity';
 import { type Fault, fault, type Scope } from '../kernel';
 import type { Tx } from '../platform';
 
-/** The keys are those that an actor may see, or one key by itself. */
 export type KeyScope = Scope | { readonly kind: 'key'; readonly keyId: number };
 
-/** A key belongs where its requests are attributed: a project's organisation wins over that of a user. */
-export const OWNERS = `LEFT JOIN user_account u ON u.id = k.user_id
+/** Joins the owner of a key as requests are attributed: a project's organisation wins over that of a user. */
+export const JOIN_OWNERS = `LEFT JOIN user_account u ON u.id = k.user_id
   LEFT JOIN department d ON d.id = k.department_id
   LEFT JOIN project p ON p.id = k.project_id`;
 export const ORGANISATION =
@@ -14,20 +13,20 @@ export const ORGANISATION =
 export const DEPARTMENT = 'coalesce(d.id, u.department_id)';
 
 /**
- * A key that a person revoked within the last day; its columns with its OWNERS. A key that ended with its
- * owner's place, or for good, has no status to go back to.
+ * Condition on a key with its owners joined: revoked by a user within the last day. A key that ended with its owner's
+ * membership, or permanently, has no status to return to.
  */
 export const RESTORABLE = `k.status = 'revoked' AND k.revoked_from IS NOT NULL
   AND k.revoked_at > now() - interval '1 day' AND (k.expires_at IS NULL OR k.expires_at > now())
   AND (k.user_id IS NULL OR u.status = 'active')`;
 
-export interface Condition {
+export interface KeyCondition {
   readonly sql: string;
   readonly parameters: readonly number[];
 }
 
-/** The condition on `api_key k` with its OWNERS; its parameters are numbered from `first`. */
-export function withinScope(scope: KeyScope, first: number): Condition {
+/** Returns the condition on `api_key k` with its owners joined; its parameters are numbered from `first`. */
+export function scopeCondition(scope: KeyScope, first: number): KeyCondition {
   const [one, two, three] = [`$${first}::integer`, `$${first + 1}::integer`, `$${first + 2}::integer`];
   switch (scope.kind) {
     case 'platform':
@@ -47,9 +46,10 @@ export function withinScope(scope: KeyScope, first: number): Condition {
 }
 
 /**
- * Until the transaction ends, a move of the person and the end of the project wait: what they revoke includes this key.
+ * Blocks moves of the user and the end of the project until the transaction ends, so that what they revoke includes
+ * this key.
  */
-export async function holdOwner(
+export async function lockOwner(
   tx: Tx,
   { userId, projectId }: Pick<Ownership, 'userId' | 'projectId'>,
 ): Promise<void> {
@@ -68,19 +68,19 @@ export async function holdOwner(
   }
 }
 
-/** Every part of the ownership has to lie within the scope: one foreign part could make another one pay. */
-export async function refuseForeignOwner(scope: Scope, tx: Tx, owner: Ownership): Promise<void> {
+/** Requires every part of the ownership to be within the scope: a foreign part could make another payer pay. */
+export async function requireOwnerInScope(scope: Scope, tx: Tx, owner: Ownership): Promise<void> {
   if (scope.kind === 'platform') return;
-  const { sql, parameters } = mayOwn(scope);
-  const found = await tx.query<unknown[]>(
+  const { sql, parameters } = ownershipCondition(scope);
+  const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM (SELECT $1::integer AS user_id, $2::integer AS organisation_id, $3::integer AS department_id,
-            $4::integer AS project_id) k ${OWNERS} WHERE ${sql}`,
+            $4::integer AS project_id) k ${JOIN_OWNERS} WHERE ${sql}`,
     [owner.userId, owner.organisationId, owner.departmentId, owner.projectId, ...parameters],
   );
-  if (found.length === 0) throw notYours();
+  if (rows.length === 0) throw foreignOwnerFault();
 }
 
-function mayOwn(scope: Exclude<Scope, { kind: 'platform' }>): Condition {
+function ownershipCondition(scope: Exclude<Scope, { kind: 'platform' }>): KeyCondition {
   switch (scope.kind) {
     case 'organisation':
       return {
@@ -104,12 +104,12 @@ function mayOwn(scope: Exclude<Scope, { kind: 'platform' }>): Condition {
         sql: `k.user_id = $5
           AND (k.organisation_id IS NULL OR k.organisation_id = u.organisation_id)
           AND (k.department_id IS NULL OR k.department_id = u.department_id)
-          AND (k.project_id IS NULL OR (${PROJECT_OF_PERSON} AND EXISTS (
+          AND (k.project_id IS NULL OR (${PROJECT_OF_USER} AND EXISTS (
             SELECT FROM project_member m WHERE m.project_id = k.project_id AND m.user_id = $5)))`,
         parameters: [scope.userId],
       };
   }
 }
 
-const notYours = (): Fault =>
+const foreignOwnerFault = (): Fault =>
   fault('permission_denied', { message: 'You may not make keys for this owner.' });

@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * The format of a key: `svc_` + public id (8) + secret (43) + checksum (6), all base 62. The public id finds the row,
- * and the secret is 32 random bytes. The checksum rejects typing errors and scanners without a look-up.
+ * Format of a key: `svc_` + public id (8) + secret (43) + checksum (6), all base 62. The public id finds the row, the
+ * secret is 32 random bytes, and the checksum rejects typing errors and scanners without a lookup.
  */
 const PREFIX = 'svc_';
 const PUBLIC_ID_LENGTH = 8;
@@ -13,18 +13,16 @@ export const KEY_LENGTH = PREFIX.length + PUBLIC_ID_LENGTH + SECRET_LENGTH + CHE
 const pattern = /^svc_[0-9A-Za-z]{57}$/;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-export interface FreshKey {
+export interface GeneratedKey {
   readonly publicId: string;
   readonly text: string;
 }
 
-/** A new key, or a new secret for the key of a public id. */
-export function makeKey(publicId = newPublicId()): FreshKey {
+export function generateKey(publicId = newPublicId()): GeneratedKey {
   const body = publicId + randomText(SECRET_LENGTH);
   return { publicId, text: PREFIX + body + checksumOf(body) };
 }
 
-/** The public id of a well-formed key, else null. */
 export function publicIdOf(text: string): string | null {
   if (!pattern.test(text)) return null;
   const body = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
@@ -34,10 +32,9 @@ export function publicIdOf(text: string): string | null {
 export const hashKey = (pepper: string, text: string): Buffer =>
   createHmac('sha256', pepper).update(text).digest();
 
-/** Lists show this of a key. */
 export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;
 
-/** It has a letter: the portal knows keys by number, and old links to it by this id. */
+/** Contains at least one letter, because older portal links identify keys by number or by this id. */
 function newPublicId(): string {
   const id = randomText(PUBLIC_ID_LENGTH);
   return /\D/.test(id) ? id : newPublicId();
@@ -47,7 +44,7 @@ function randomText(length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 in a byte: larger ones would favour the first digits.
+      // 248 is the largest multiple of 62 in a byte: greater values would favour the first digits.
       if (byte < 248 && text.length < length) text += digits[byte % 62];
     }
   }
@@ -57,7 +54,7 @@ function randomText(length: number): string {
 export function checksumOf(body: string): string {
   let rest = crc32(body);
   let text = '';
-  for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {
+  for (let position = 0; position < CHECKSUM_LENGTH; position += 1) {
     text = digits.charAt(rest % 62) + text;
     rest = Math.floor(rest / 62);
   }

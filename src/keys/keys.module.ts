@@ -6,8 +6,8 @@ import { IdentityModule } from '../identity';
 import { Database } from '../platform';
 import { EffectiveLimits } from './effective-limits';
 import { KeyDirectory } from './key-directory';
-import { KeyEntries } from './key-entries';
-import { KeyGate } from './key-gate';
+import { KeyActivity } from './key-activity';
+import { KeyAuthenticator } from './key-authenticator';
 import { KeyManagement } from './key-management';
 import { DatabaseKeys } from './keys-port';
 import { KeyRegister } from './key-register';
@@ -21,8 +21,8 @@ import { RateModule } from './rate/rate.module';
   providers: [
     EffectiveLimits,
     KeyDirectory,
-    KeyEntries,
-    KeyGate,
+    KeyActivity,
+    KeyAuthenticator,
     KeyManagement,
     KeyRegister,
     KeysService,
@@ -32,8 +32,8 @@ import { RateModule } from './rate/rate.module';
   exports: [
     EffectiveLimits,
     KeyDirectory,
-    KeyEntries,
-    KeyGate,
+    KeyActivity,
+    KeyAuthenticator,
     KeyManagement,
     KeyRegister,
     KeysService,
@@ -45,6 +45,6 @@ import { RateModule } from './rate/rate.module';
 export class KeysModule {
   constructor(extensions: Extensions, database: Database) {
     const keys = new DatabaseKeys(database);
-    extensions.givePort('keys.read', () => keys);
+    extensions.providePort('keys.read', () => keys);
   }
 }

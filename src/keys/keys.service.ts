@@ -3,15 +3,22 @@ import { type BudgetScope, Limits } from '../billing';
 import { refuseUnknownRegions } from '../catalogue';
 import { type Ownership, UserAccount } from '../identity';
 import { fault, platformScope, type Scope } from '../kernel';
-import { readRows, type Row, Settings, type Tx } from '../platform';
+import { readRows, type TableRow, Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { keyFields } from './key-fields';
-import { noSuchKey } from './key-register';
-import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, RESTORABLE, withinScope } from './key-scope';
-import { makeKey } from './key-text';
+import { keyNotFound } from './key-register';
+import {
+  lockOwner,
+  type KeyScope,
+  JOIN_OWNERS,
+  requireOwnerInScope,
+  RESTORABLE,
+  scopeCondition,
+} from './key-scope';
+import { generateKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 import { setModelBudgets } from './model-budgets';
-import { hashNew } from './pepper';
+import { hashNewKey } from './pepper';
 
 /** Creates, changes and revokes keys. Every change is announced when its transaction commits. */
 @Injectable()
@@ -22,13 +29,13 @@ export class KeysService {
   ) {}
 
   async issue(scope: Scope, tx: Tx, key: NewKey): Promise<IssuedKey> {
-    await holdOwner(tx, key);
-    await refuseForeignOwner(scope, tx, key);
+    await lockOwner(tx, key);
+    await requireOwnerInScope(scope, tx, key);
     await refuseUnknownRegions(tx, 'allowed_regions', key.allowedRegions ?? []);
-    const { publicId, text } = makeKey();
+    const { publicId, text } = generateKey();
     const row = tx.getRepository(ApiKey).create({
       publicId,
-      secretHash: await hashNew(tx, this.settings, text),
+      secretHash: await hashNewKey(tx, this.settings, text),
       ...keyFields.pick(key),
       kind: key.kind,
       userId: key.userId,
@@ -45,8 +52,8 @@ export class KeysService {
     return { id: row.id, publicId, text, createdAt: row.createdAt };
   }
 
-  /** The owner of a key that was made for no account in particular: the operator. */
-  async usualOwner(tx: Tx): Promise<Ownership> {
+  /** Returns the owner of a key created for no particular account: the operator. */
+  async defaultOwner(tx: Tx): Promise<Ownership> {
     const owner = await tx
       .getRepository(UserAccount)
       .findOne({ where: { role: 'platform_owner', status: 'active' }, order: { id: 'ASC' } });
@@ -59,7 +66,7 @@ export class KeysService {
     return { userId: owner.id, organisationId: owner.organisationId, departmentId: null, projectId: null };
   }
 
-  /** `administrator` is the number of the one who acts as such; what an administrator pauses says so. */
+  /** `administrator` is set if the user acts as one; a pause then records them. */
   async change(
     scope: KeyScope,
     tx: Tx,
@@ -68,12 +75,12 @@ export class KeysService {
     administrator: Administrator | null = null,
   ): Promise<void> {
     const key = await lock(scope, tx, publicId);
-    if (key.status === 'revoked') throw isRevoked();
-    const { budgetLimit, budgetPeriod, modelBudgets, limitsLocked, ...given } = changes;
+    if (key.status === 'revoked') throw revokedFault();
+    const { budgetLimit, budgetPeriod, modelBudgets, limitsLocked, ...fieldChanges } = changes;
     const fields = {
-      ...given,
-      ...pauseOf(key, changes, administrator),
-      ...lockOf(key, limitsLocked, administrator),
+      ...fieldChanges,
+      ...pauseColumns(key, changes, administrator),
+      ...lockColumns(key, limitsLocked, administrator),
     };
     const newRegions = changes.allowedRegions?.filter((region) => !key.allowedRegions?.includes(region));
     await refuseUnknownRegions(tx, 'allowed_regions', newRegions ?? []);
@@ -85,8 +92,8 @@ export class KeysService {
   }
 
   /**
-   * Refused on every node within a second. A key that a person revokes may be restored within a day, unless
-   * they end it for good, which counts later as well. It is idempotent.
+   * Revokes a key on every node within a second; idempotent. A key revoked by a user can be restored within a day,
+   * unless the user ends it permanently, then or later.
    */
   async revoke(
     scope: KeyScope,
@@ -110,15 +117,15 @@ export class KeysService {
   }
 
   /**
-   * The key has the secret that it had; one that was rotated away stays away. The caller holds the owner. It
-   * is idempotent.
+   * Restores a key with the secret that it had; a rotated secret stays invalid. The caller must hold the lock on the
+   * owner; idempotent.
    */
   async restore(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
     const key = await lock(scope, tx, publicId);
     if (key.status !== 'revoked') return;
     const [, restored] = await tx.query<[unknown, number]>(
       `UPDATE api_key SET status = revoked_from, revoked_at = NULL, revoked_by = NULL, revoked_from = NULL
-        WHERE id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.id = $1 AND ${RESTORABLE})`,
+        WHERE id IN (SELECT k.id FROM api_key k ${JOIN_OWNERS} WHERE k.id = $1 AND ${RESTORABLE})`,
       [key.id],
     );
     if (restored === 0)
@@ -128,17 +135,17 @@ export class KeysService {
       });
   }
 
-  /** Until the transaction ends, what would end the key with its owner waits. */
-  holdOwner(tx: Tx, owner: Pick<Ownership, 'userId' | 'projectId'>): Promise<void> {
-    return holdOwner(tx, owner);
+  /** Blocks everything that would end the key with its owner until the transaction ends. */
+  lockOwner(tx: Tx, owner: Pick<Ownership, 'userId' | 'projectId'>): Promise<void> {
+    return lockOwner(tx, owner);
   }
 
-  /** A new secret under the same id. The previous one stays valid for the grace period; older ones end. */
+  /** Creates a new secret under the same id. The previous secret stays valid for the grace period; older ones end. */
   async rotate(scope: KeyScope, tx: Tx, publicId: string, graceSeconds = 0): Promise<RotatedKey> {
-    return this.renew(tx, await lock(scope, tx, publicId), graceSeconds);
+    return this.replaceSecret(tx, await lock(scope, tx, publicId), graceSeconds);
   }
 
-  /** The root key, or the named one of several. Where none is left, a new one is made. */
+  /** Rotates the root key, or the named one of several. If none exists, a new one is created. */
   async rotateRoot(tx: Tx, options: { publicId?: string; graceSeconds?: number } = {}): Promise<IssuedKey> {
     const roots = await tx.getRepository(ApiKey).find({
       where: { kind: 'root', status: 'active', ...(options.publicId && { publicId: options.publicId }) },
@@ -150,8 +157,8 @@ export class KeysService {
       const ids = roots.map(({ publicId }) => publicId).join(', ');
       throw fault('conflict', { message: `There are several root keys; name one of them: ${ids}.` });
     }
-    if (root !== undefined) return this.renew(tx, root, options.graceSeconds ?? 0);
-    if (options.publicId !== undefined) throw noSuchKey();
+    if (root !== undefined) return this.replaceSecret(tx, root, options.graceSeconds ?? 0);
+    if (options.publicId !== undefined) throw keyNotFound();
     const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
     return this.issue(platformScope, tx, {
       ...unowned,
@@ -161,16 +168,16 @@ export class KeysService {
     });
   }
 
-  private async renew(tx: Tx, key: ApiKey, graceSeconds: number): Promise<RotatedKey> {
-    if (key.status === 'revoked') throw isRevoked();
-    const { text } = makeKey(key.publicId);
-    const [renewed] = await readRows<Row<'api_key', 'previous_until'>>(
+  private async replaceSecret(tx: Tx, key: ApiKey, graceSeconds: number): Promise<RotatedKey> {
+    if (key.status === 'revoked') throw revokedFault();
+    const { text } = generateKey(key.publicId);
+    const [renewed] = await readRows<TableRow<'api_key', 'previous_until'>>(
       tx,
       `UPDATE api_key SET secret_hash = $2,
          previous_hash = CASE WHEN $3::integer > 0 THEN secret_hash END,
          previous_until = CASE WHEN $3::integer > 0 THEN now() + make_interval(secs => $3::integer) END
         WHERE id = $1 RETURNING previous_until`,
-      [key.id, await hashNew(tx, this.settings, text), graceSeconds],
+      [key.id, await hashNewKey(tx, this.settings, text), graceSeconds],
     );
     const { id, publicId, name, createdAt } = key;
     return { id, publicId, name, text, createdAt, previousUntil: renewed?.previousUntil ?? null };
@@ -198,41 +205,49 @@ export interface Administrator {
   readonly reason?: string | undefined;
 }
 
-type Decided = Partial<
+type AdministratorColumns = Partial<
   Pick<ApiKey, 'pausedBy' | 'pausedAt' | 'pauseReason' | 'limitsLockedBy' | 'limitsLockedAt'>
 >;
 
-/** An administrator's pause keeps its actor and reason until the key is resumed. */
-function pauseOf(key: ApiKey, { status }: KeyChanges, administrator: Administrator | null): Decided {
+/** Keeps the author and reason of an administrator's pause until the key is resumed. */
+function pauseColumns(
+  key: ApiKey,
+  { status }: KeyChanges,
+  administrator: Administrator | null,
+): AdministratorColumns {
   if (status === 'active') return { pausedBy: null, pausedAt: null, pauseReason: null };
   if (status !== 'disabled' || administrator === null || key.pausedAt !== null) return {};
   const { userId, reason = null } = administrator;
   return { pausedBy: userId, pausedAt: new Date(), pauseReason: reason };
 }
 
-function lockOf(key: ApiKey, wanted: boolean | undefined, administrator: Administrator | null): Decided {
-  if (wanted === undefined || wanted === (key.limitsLockedAt !== null)) return {};
-  if (!wanted) return { limitsLockedBy: null, limitsLockedAt: null };
+function lockColumns(
+  key: ApiKey,
+  isLocked: boolean | undefined,
+  administrator: Administrator | null,
+): AdministratorColumns {
+  if (isLocked === undefined || isLocked === (key.limitsLockedAt !== null)) return {};
+  if (!isLocked) return { limitsLockedBy: null, limitsLockedAt: null };
   return { limitsLockedBy: administrator?.userId ?? null, limitsLockedAt: new Date() };
 }
 
 const budgetOf = ({ id }: { id: number }): BudgetScope => ({ kind: 'key', id });
 
-const isRevoked = () => fault('conflict', { message: 'This key is revoked.' });
+const revokedFault = () => fault('conflict', { message: 'This key is revoked.' });
 
-/** Serialises changes of one key. A key outside the scope is not found. */
+/** Locks a key, so that its changes are serialised. Throws `not_found` outside the scope. */
 async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> {
-  const { sql, parameters } = withinScope(scope, 2);
-  const [found] = await tx.query<Row<'api_key', 'id'>[]>(
-    `SELECT k.id FROM api_key k ${OWNERS} WHERE k.public_id = $1 AND k.kind <> 'root' AND ${sql}
+  const { sql, parameters } = scopeCondition(scope, 2);
+  const [row] = await tx.query<TableRow<'api_key', 'id'>[]>(
+    `SELECT k.id FROM api_key k ${JOIN_OWNERS} WHERE k.public_id = $1 AND k.kind <> 'root' AND ${sql}
         FOR NO KEY UPDATE OF k`,
     [publicId, ...parameters],
   );
-  if (found === undefined) throw noSuchKey();
-  return tx.getRepository(ApiKey).findOneByOrFail({ id: found.id });
+  if (row === undefined) throw keyNotFound();
+  return tx.getRepository(ApiKey).findOneByOrFail({ id: row.id });
 }
 
-/** Foreign keys carry the name of what they refer to. */
+/** Foreign keys are named after what they refer to. */
 function refuseConflict(error: unknown): never {
   const { constraint = '' } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
   if (constraint === 'api_key_creation_token')

@@ -1,14 +1,14 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
-import type { BudgetPeriod, Nano, Role } from '../kernel';
+import type { BudgetPeriod, Nano, UserRole } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { KeyValues } from './key-fields';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
 
-/** A key that is active in the register but past its time is shown as `expired`. */
-export const shownStatuses = ['active', 'disabled', 'revoked', 'expired'] as const;
-export type ShownStatus = (typeof shownStatuses)[number];
+/** An active key past its expiry is shown as `expired`. */
+export const displayStatuses = ['active', 'disabled', 'revoked', 'expired'] as const;
+export type DisplayStatus = (typeof displayStatuses)[number];
 
 export interface KeyBudget {
   readonly limit: Nano;
@@ -18,33 +18,31 @@ export interface KeyBudget {
 export interface NewKey extends Ownership, Partial<KeyValues> {
   readonly kind: KeyKind;
   readonly name: string;
-  /** The maker of the key stands here in words that stay true: `root key`, `user 12`, `first boot`. */
+  /** Permanent description of the creator: `root key`, `user 12`, `first boot`. */
   readonly createdBy: string;
   readonly budget?: KeyBudget | null;
   readonly modelBudgets?: readonly NewModelBudget[];
-  /** A form that is sent twice makes one key. */
+  /** Ensures that a form sent twice creates one key. */
   readonly creationToken?: string | null;
-  /** The name that a gateway file gives it. */
   readonly fileName?: string | null;
 }
 
-/** Only what is there changes; null takes a restriction away, and metadata takes the place of the old. */
+/** Absent fields stay unchanged; null removes a restriction, and metadata is replaced completely. */
 export interface KeyChanges extends Partial<KeyValues> {
   readonly status?: Exclude<KeyStatus, 'revoked'>;
   readonly budgetLimit?: Nano | null;
   readonly budgetPeriod?: BudgetPeriod;
-  /** They replace the old budgets. */
   readonly modelBudgets?: readonly NewModelBudget[];
-  /** Only administrators may change the limits of the key. */
+  /** If true, only administrators can change the limits of the key. */
   readonly limitsLocked?: boolean;
   readonly fileName?: string | null;
 }
 
-/** The person decided something about a key; the name is null once the account is gone. */
+/** Decision of a user about a key; the name is null once the account is gone. */
 export interface KeyDecision {
   readonly userId: number | null;
-  /** The present one of the account; null where it is not known. */
-  readonly role: Role | null;
+  /** Current role of the account; null if unknown. */
+  readonly role: UserRole | null;
   readonly by: string | null;
   readonly at: Date;
   readonly reason: string | null;
@@ -53,14 +51,14 @@ export interface KeyDecision {
 export interface IssuedKey {
   readonly id: number;
   readonly publicId: string;
-  /** The only time the secret exists outside its owner's hands. */
+  /** Text of the key, including the secret, which is not stored. */
   readonly text: string;
   readonly createdAt: Date;
 }
 
 export interface RotatedKey extends IssuedKey {
   readonly name: string;
-  /** The secret before this one counts until then; null when it no longer does. */
+  /** Until when the previous secret is valid; null if it no longer is. */
   readonly previousUntil: Date | null;
 }
 
@@ -68,41 +66,39 @@ export interface ManagedKey extends Ownership, KeyValues {
   readonly id: number;
   readonly publicId: string;
   readonly kind: KeyKind;
-  readonly status: ShownStatus;
+  readonly status: DisplayStatus;
   readonly createdAt: Date;
   readonly createdBy: string;
   readonly revokedAt: Date | null;
-  /** The person who revoked it; null unless one did so in the portal. */
+  /** Set only if a user revoked the key in the portal. */
   readonly revocation: KeyDecision | null;
-  /** It is null where it works, or has ended for good. */
+  /** Null unless the key is revoked and can be restored. */
   readonly restorableUntil: Date | null;
   readonly previousUntil: Date | null;
   readonly budget: LimitState | null;
   readonly modelBudgets: readonly ModelBudget[];
-  /** The administrator who paused it; null where its owner did, or no one. */
+  /** Pause by an administrator; null if the owner paused the key, or if it is not paused. */
   readonly pause: KeyDecision | null;
-  /** The administrator whose limits stand; null where the owner may change them. */
+  /** Lock of the limits by an administrator; null if the owner can change them. */
   readonly limitsLock: KeyDecision | null;
-  /** A gateway file that keeps the key calls it so. */
+  /** Name of the key in a gateway file; null if no file manages it. */
   readonly fileName: string | null;
 }
 
 export interface KeyFilter extends PageRequest {
   readonly kind?: KeyKind | null;
-  readonly status?: ShownStatus | null;
-  /** It is part of a name, in upper or lower case. */
+  readonly status?: DisplayStatus | null;
   readonly name?: string | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;
   readonly organisationId?: number | null;
 }
 
-/** A key belongs to these owners, by name. */
 export interface KeyOwners {
   readonly organisation: OwnerName | null;
   readonly department: OwnerName | null;
   readonly project: OwnerName | null;
-  /** The person has their organisation beside them, which need not be that of the key. */
+  /** The user's organisation is included, because it can differ from that of the key. */
   readonly user: (OwnerName & { readonly organisationId: number | null }) | null;
 }
 

@@ -1,7 +1,6 @@
 import type { BudgetScope, LimitRule, Limits, LimitState } from '../billing';
-import { type Database, readRows, type Row, type Tx } from '../platform';
+import { type Database, readRows, type TableRow, type Tx } from '../platform';
 
-/** A key may spend this on one model. */
 export interface NewModelBudget extends LimitRule {
   readonly model: string;
 }
@@ -11,11 +10,11 @@ export interface ModelBudget {
   readonly state: LimitState;
 }
 
-type KeyModelRow = Row<'key_model'>;
+type KeyModelRow = TableRow<'key_model'>;
 
 const budgetOf = (id: number): BudgetScope => ({ kind: 'key_model', id });
 
-/** Sets these in place of all others. A budget that returns counts what was spent in its period meanwhile. */
+/** Replaces all budgets. A budget that is set again counts what was spent in its period meanwhile. */
 export async function setModelBudgets(
   tx: Tx,
   limits: Limits,
@@ -31,21 +30,21 @@ export async function setModelBudgets(
     'SELECT id, key_id, model FROM key_model WHERE key_id = $1 ORDER BY id',
     [keyId],
   );
-  const before = await limits.states(
+  const currentStates = await limits.states(
     rows.map(({ id }) => budgetOf(Number(id))),
     tx,
   );
-  for (const [place, { id, model }] of rows.entries()) {
-    const wanted = budgets.find((budget) => budget.model === model);
-    const current = before[place] ?? null;
-    if (wanted !== undefined) {
-      if (current?.limit !== wanted.limit || current.period !== wanted.period)
-        await limits.set(tx, budgetOf(Number(id)), wanted);
+  for (const [index, { id, model }] of rows.entries()) {
+    const requested = budgets.find((budget) => budget.model === model);
+    const current = currentStates[index] ?? null;
+    if (requested !== undefined) {
+      if (current?.limit !== requested.limit || current.period !== requested.period)
+        await limits.set(tx, budgetOf(Number(id)), requested);
     } else if (current !== null) await limits.remove(tx, budgetOf(Number(id)));
   }
 }
 
-/** They are found by the number of the key; a key without any is left out. */
+/** Returns the budgets by key id; keys without any are left out. */
 export async function modelBudgetsOf(
   database: Database,
   limits: Limits,
@@ -62,12 +61,12 @@ export async function modelBudgetsOf(
     rows.map(({ id }) => budgetOf(Number(id))),
     tx,
   );
-  const found = rows.flatMap(({ keyId, model }, place) => {
-    const state = states[place] ?? null;
+  const budgets = rows.flatMap(({ keyId, model }, index) => {
+    const state = states[index] ?? null;
     return state === null ? [] : [{ keyId, budget: { model, state } }];
   });
   return new Map(
-    [...Map.groupBy(found, ({ keyId }) => keyId)].map(([keyId, ofKey]) => [
+    [...Map.groupBy(budgets, ({ keyId }) => keyId)].map(([keyId, ofKey]) => [
       keyId,
       ofKey.map(({ budget }) => budget),
     ]),

@@ -13,4 +13,4 @@ export * from './secrets';
 export * from './supplier-http';
 export * from './telemetry';
 export * from './rules';
-export { fieldsOf, Takes, withFields } from './takes';
+export { fieldsOf, ParsedBy, withFields } from './parsed-by';

@@ -1,6 +1,8 @@
 import { Matches as MatchesRule, type ValidationOptions } from 'class-validator';
 
-/** The rules that forms have. What is not named here is not in the artefact: the check of telephone numbers alone is large. */
+/**
+ * Validation rules of forms. Rules that are not listed are not bundled: the check of telephone numbers alone is large.
+ */
 export {
   ArrayMaxSize,
   ArrayMinSize,
@@ -30,7 +32,7 @@ export {
   type ValidatorOptions,
 } from 'class-validator';
 
-/** Requires a text of this form. Refusals say what is expected, such as "an email address", never the expression. */
+/** Requires a text of this form. Errors state what is expected, such as "an email address", never the expression. */
 export const Matches = (
   pattern: RegExp,
   expected: string,

@@ -8,7 +8,7 @@ class OutboxQuery {
   @Matches(/^[\w-]{1,100}$/, 'the id of a mail')
   id?: string;
 
-  /** The guard has checked it. */
+  /** Checked by DevelopmentGuard. */
   @IsOptional()
   token?: string;
 }
@@ -17,12 +17,12 @@ interface Gallery {
   readonly galleryModel: (baseUrl: string) => object;
 }
 
-/** Beside the sources and their compiled form, and in no artefact: what it shows is for development alone. */
+/** Next to the sources and the compiled files, but not part of a release artefact. */
 const gallery = join(__dirname, '..', '..', 'gallery', 'index');
-const LISTED = 50;
-const link = /https?:\/\/[^\s<>"]+/g;
+const MAX_LISTED_MAILS = 50;
+const linkPattern = /https?:\/\/[^\s<>"]+/g;
 
-/** Developers look at these pages and customers never see them: mounted in development on this machine alone. */
+/** Development pages, available only in development and from this machine. */
 @Controller('/dev')
 @UseGuards(DevelopmentGuard)
 export class DevelopmentController {
@@ -39,7 +39,7 @@ export class DevelopmentController {
 
   @Page('outbox', 'pages/dev/outbox', Access.anyone())
   async mails(@Query() query: OutboxQuery) {
-    const mails = (await this.outbox.list()).slice(0, LISTED);
+    const mails = (await this.outbox.list()).slice(0, MAX_LISTED_MAILS);
     const selected = query.id === undefined ? mails[0] : await this.outbox.read(query.id);
     return {
       mails: mails.map((mail) => ({
@@ -49,15 +49,15 @@ export class DevelopmentController {
         sentAt: mail.at,
         current: mail.id === selected?.id,
       })),
-      ...(selected === undefined ? {} : { selected: shown(selected) }),
+      ...(selected === undefined ? {} : { selected: mailModel(selected) }),
     };
   }
 }
 
-const shown = (mail: OutboxMail) => ({
+const mailModel = (mail: OutboxMail) => ({
   subject: mail.subject,
   recipient: mail.to,
   sentAt: mail.at,
   text: mail.text,
-  links: mail.text.match(link) ?? [],
+  links: mail.text.match(linkPattern) ?? [],
 });

@@ -20,7 +20,7 @@ class LanguageForm {
   @IsIn(locales)
   language: Locale;
 
-  /** The page it was chosen on: a path of ours, never an address. */
+  /** Page to return to; a path of the portal only. */
   @IsOptional()
   @Matches(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
   next?: string;
@@ -37,8 +37,8 @@ export class LanguageController {
   ) {}
 
   /**
-   * Remembers the language, in the profile of a signed-in person as well. The page reloads itself where scripts run,
-   * and is gone back to where they do not.
+   * Stores the language in a cookie, and in the profile of a signed-in user. Reloads the page with scripts, and
+   * redirects back without.
    */
   @Action('/set-language', Access.anyone(), { audit: { none: 'how pages are shown, not what is in them' } })
   async choose(
@@ -46,7 +46,7 @@ export class LanguageController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<{ ok: true; language: Locale }> {
-    await this.keepInProfile(request, form.language);
+    await this.saveToProfile(request, form.language);
     addCookie(response, this.settings, languageCookie, form.language, YEAR_SECONDS);
     if (request.headers['hx-request'] === 'true') {
       response.setHeader('hx-refresh', 'true');
@@ -57,9 +57,9 @@ export class LanguageController {
     return { ok: true, language: form.language };
   }
 
-  private async keepInProfile(request: HttpRequest, language: Locale): Promise<void> {
+  private async saveToProfile(request: HttpRequest, language: Locale): Promise<void> {
     const token = cookieOf(request.headers, sessionCookieName(this.settings));
-    const reading = token === null ? null : await this.sessions.read(token, portalHostOf(request));
-    if (reading?.kind === 'actor') await this.profiles.setLanguage(reading.actor.userId, language);
+    const sessionState = token === null ? null : await this.sessions.read(token, portalHostOf(request));
+    if (sessionState?.kind === 'actor') await this.profiles.setLanguage(sessionState.actor.userId, language);
   }
 }

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Settings } from '../platform';
-import { isForDevelopment, WebModule } from '../web';
+import { servesDeveloperPages, WebModule } from '../web';
 import { AccountModule } from './account/account.module';
 import { ActivityModule } from './activity/activity.module';
 import { BillingPagesModule } from './billing/billing.module';
@@ -22,7 +22,7 @@ import { WebchatModule } from './webchat/webchat.module';
 @Module({})
 export class PortalModule {
   static forRoot(settings: Settings): DynamicModule {
-    const development = isForDevelopment(settings) ? [DevelopmentController] : [];
+    const development = servesDeveloperPages(settings) ? [DevelopmentController] : [];
     return {
       module: PortalModule,
       imports: [

@@ -1,9 +1,9 @@
 import { formatEvent, ssePing } from '../kernel';
 import { type Dialect, type DialectName } from './canonical';
-import { checkChatAnswer } from './chat/check-answer';
-import { decodeChatAnswer } from './chat/decode-answer';
+import { checkChatResponse } from './chat/check-response';
+import { decodeChatResponse } from './chat/decode-response';
 import { decodeChatRequest } from './chat/decode-request';
-import { encodeChatAnswer } from './chat/encode-answer';
+import { encodeChatResponse } from './chat/encode-response';
 import { encodeChatRequest } from './chat/encode-request';
 import { readChatError } from './chat/errors';
 import { measureChat } from './chat/measure';
@@ -11,34 +11,34 @@ import { ChatStreamDecoder } from './chat/stream-decoder';
 import { ChatStreamEncoder } from './chat/stream-encoder';
 import { ChatStreamWatcher } from './chat/stream-watcher';
 import { findChatUsage, normaliseChatUsage } from './chat/usage';
-import { writtenInChat } from './chat/written';
-import { checkMessagesAnswer } from './messages/check-answer';
-import { decodeMessagesAnswer } from './messages/decode-answer';
+import { chatWrittenFields } from './chat/written-fields';
+import { checkMessagesResponse } from './messages/check-response';
+import { decodeMessagesResponse } from './messages/decode-response';
 import { decodeMessagesRequest } from './messages/decode-request';
-import { encodeMessagesAnswer } from './messages/encode-answer';
+import { encodeMessagesResponse } from './messages/encode-response';
 import { encodeMessagesRequest } from './messages/encode-request';
 import { readMessagesError } from './messages/errors';
-import { mendMessages } from './messages/mend-history';
+import { repairMessagesRequest } from './messages/repair-history';
 import { measureMessages } from './messages/measure';
 import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
 import { MessagesStreamWatcher } from './messages/stream-watcher';
 import { findMessagesUsage, normaliseMessagesUsage } from './messages/usage';
-import { writtenInMessages } from './messages/written';
-import { checkResponsesAnswer } from './responses/check-answer';
-import { decodeResponsesAnswer } from './responses/decode-answer';
+import { messagesWrittenFields } from './messages/written-fields';
+import { checkResponsesResponse } from './responses/check-response';
+import { decodeResponsesResponse } from './responses/decode-response';
 import { decodeResponsesRequest } from './responses/decode-request';
-import { encodeResponsesAnswer } from './responses/encode-answer';
+import { encodeResponsesResponse } from './responses/encode-response';
 import { encodeResponsesRequest } from './responses/encode-request';
 import { readResponsesError } from './responses/errors';
-import { mendResponses } from './responses/mend-history';
+import { repairResponsesRequest } from './responses/repair-history';
 import { measureResponses } from './responses/measure';
 import { ResponsesStreamDecoder } from './responses/stream-decoder';
 import { readFinish } from './responses/finish';
 import { ResponsesStreamEncoder } from './responses/stream-encoder';
 import { ResponsesStreamWatcher } from './responses/stream-watcher';
 import { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
-import { writtenInResponses } from './responses/written';
+import { responsesWrittenFields } from './responses/written-fields';
 import {
   callsInChat,
   callsInMessages,
@@ -50,8 +50,8 @@ import { pick } from './usage';
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const chatFinish = (answer: unknown): string | null => {
-  const choices = pick(answer, 'choices');
+const chatFinish = (response: unknown): string | null => {
+  const choices = pick(response, 'choices');
   return textOrNull(pick(Array.isArray(choices) ? choices[0] : undefined, 'finish_reason'));
 };
 
@@ -59,7 +59,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   chat: {
     name: 'chat',
     ping: ssePing,
-    written: writtenInChat,
+    written: chatWrittenFields,
     decodeRequest: decodeChatRequest,
     measureRequest: measureChat,
     encodeRequest: encodeChatRequest,
@@ -70,16 +70,16 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     finishReasonIn: chatFinish,
     callsIn: callsInChat,
     sealsIn: () => [],
-    mendRequest: () => null,
-    checkAnswer: checkChatAnswer,
-    decodeAnswer: decodeChatAnswer,
-    encodeAnswer: encodeChatAnswer,
+    repairRequest: () => null,
+    checkAnswer: checkChatResponse,
+    decodeAnswer: decodeChatResponse,
+    encodeAnswer: encodeChatResponse,
     readError: readChatError,
   },
   messages: {
     name: 'messages',
     ping: formatEvent({ event: 'ping', data: '{"type":"ping"}' }),
-    written: writtenInMessages,
+    written: messagesWrittenFields,
     decodeRequest: decodeMessagesRequest,
     measureRequest: measureMessages,
     encodeRequest: encodeMessagesRequest,
@@ -90,16 +90,16 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     finishReasonIn: (answer) => textOrNull(pick(answer, 'stop_reason')),
     callsIn: callsInMessages,
     sealsIn: sealsInMessages,
-    mendRequest: mendMessages,
-    checkAnswer: checkMessagesAnswer,
-    decodeAnswer: decodeMessagesAnswer,
-    encodeAnswer: encodeMessagesAnswer,
+    repairRequest: repairMessagesRequest,
+    checkAnswer: checkMessagesResponse,
+    decodeAnswer: decodeMessagesResponse,
+    encodeAnswer: encodeMessagesResponse,
     readError: readMessagesError,
   },
   responses: {
     name: 'responses',
     ping: ssePing,
-    written: writtenInResponses,
+    written: responsesWrittenFields,
     decodeRequest: decodeResponsesRequest,
     measureRequest: measureResponses,
     encodeRequest: encodeResponsesRequest,
@@ -110,10 +110,10 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     finishReasonIn: (answer) => readFinish(answer).raw,
     callsIn: callsInResponses,
     sealsIn: sealsInResponses,
-    mendRequest: mendResponses,
-    checkAnswer: checkResponsesAnswer,
-    decodeAnswer: decodeResponsesAnswer,
-    encodeAnswer: encodeResponsesAnswer,
+    repairRequest: repairResponsesRequest,
+    checkAnswer: checkResponsesResponse,
+    decodeAnswer: decodeResponsesResponse,
+    encodeAnswer: encodeResponsesResponse,
     readError: readResponsesError,
   },
 };

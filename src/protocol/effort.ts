@@ -1,8 +1,8 @@
 import { type Effort, EFFORTS } from '../vendors';
-import { type CanonicalRequest, type DialectName, type Tally, type Target } from './canonical';
+import { type CanonicalRequest, type DialectName, type Tally, type EncodingTarget } from './canonical';
 
-/** Thinking tokens up to which an effort is the nearest word. */
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
+/** Maximum thinking tokens for which an effort is the closest equivalent. */
+const MAX_BUDGET_TOKENS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   minimal: 1024,
   low: 4096,
   medium: 12_288,
@@ -11,21 +11,21 @@ const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   max: 65_536,
 };
 
-const isEffort = (word: string): word is Effort => EFFORTS.some((effort) => effort === word);
+const isEffort = (text: string): text is Effort => EFFORTS.some((effort) => effort === text);
 
 export const budgetOf = (effort: string): number =>
-  isEffort(effort) && effort !== 'none' ? BUDGETS[effort] : BUDGETS.medium;
+  isEffort(effort) && effort !== 'none' ? MAX_BUDGET_TOKENS[effort] : MAX_BUDGET_TOKENS.medium;
 
 export const effortOfBudget = (tokens: number): Effort =>
-  tokens <= BUDGETS.low ? 'low' : tokens <= BUDGETS.medium ? 'medium' : 'high';
+  tokens <= MAX_BUDGET_TOKENS.low ? 'low' : tokens <= MAX_BUDGET_TOKENS.medium ? 'medium' : 'high';
 
-/** Of the efforts that a model takes, it returns the nearest to the wanted one; of two as near, the lower one. */
-export function nearestEffort(wanted: string, taken: readonly Effort[]): Effort | undefined {
-  if (!isEffort(wanted)) return undefined;
-  const place = EFFORTS.indexOf(wanted);
-  const distance = (effort: Effort): number => Math.abs(EFFORTS.indexOf(effort) - place);
-  return taken
-    .filter((effort) => effort !== 'none' || wanted === 'none')
+/** Returns the supported effort closest to the requested one; of two equally close, the lower one. */
+export function nearestEffort(requested: string, supported: readonly Effort[]): Effort | undefined {
+  if (!isEffort(requested)) return undefined;
+  const position = EFFORTS.indexOf(requested);
+  const distance = (effort: Effort): number => Math.abs(EFFORTS.indexOf(effort) - position);
+  return supported
+    .filter((effort) => effort !== 'none' || requested === 'none')
     .reduce<Effort | undefined>(
       (best, effort) => (best === undefined || distance(effort) < distance(best) ? effort : best),
       undefined,
@@ -38,7 +38,6 @@ const EFFORT_FIELDS: Readonly<Record<DialectName, string>> = {
   responses: 'reasoning.effort',
 };
 
-/** Counts an effort that the model does not have, named as the caller wrote it. */
 export function replaceEffort(
   { reasoning, source }: CanonicalRequest,
   nearest: string | undefined,
@@ -51,16 +50,15 @@ export function replaceEffort(
   tally.approximated(field, reason, `${field}.${reasoning.effort}`);
 }
 
-/** Nothing is sent to a model that is known not to think. */
-export const cannotThink = ({ facts }: Target): boolean =>
+/** Whether the model is known not to think, so that no reasoning field is sent. */
+export const cannotThink = ({ facts }: EncodingTarget): boolean =>
   facts !== undefined && facts.known !== null && facts.thinking === undefined;
 
-/** The wish for reasoning as one of the words that the target's model takes. */
 export function effortFor(
   request: CanonicalRequest,
-  { facts, ...target }: Target,
+  { facts, ...target }: EncodingTarget,
   tally: Tally,
-  wire: 'chat' | 'responses',
+  dialect: 'chat' | 'responses',
 ): string | undefined {
   const { reasoning, source } = request;
   if (!reasoning) return undefined;
@@ -69,26 +67,26 @@ export function effortFor(
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return undefined;
   }
-  const taken = facts?.thinking?.efforts?.filter(
-    (effort) => wire === 'responses' || facts.thinking?.responsesOnly?.includes(effort) !== true,
+  const supported = facts?.thinking?.efforts?.filter(
+    (effort) => dialect === 'responses' || facts.thinking?.responsesOnly?.includes(effort) !== true,
   );
-  const canRest = source !== 'messages' || taken?.includes('none') === true;
-  const wanted = wantedEffort(reasoning, canRest, tally);
-  if (wanted === undefined) return undefined;
-  // Few models of these dialects take `max`.
-  const likely = source === 'messages' && wanted === 'max' ? 'high' : wanted;
-  const nearest = taken === undefined ? likely : nearestEffort(wanted, taken);
-  if (nearest !== wanted) replaceEffort(request, nearest, tally);
+  const canDisable = source !== 'messages' || supported?.includes('none') === true;
+  const requested = requestedEffort(reasoning, canDisable, tally);
+  if (requested === undefined) return undefined;
+  // Few models of these dialects support `max`.
+  const assumed = source === 'messages' && requested === 'max' ? 'high' : requested;
+  const nearest = supported === undefined ? assumed : nearestEffort(requested, supported);
+  if (nearest !== requested) replaceEffort(request, nearest, tally);
   return nearest;
 }
 
-function wantedEffort(
+function requestedEffort(
   reasoning: NonNullable<CanonicalRequest['reasoning']>,
-  canRest: boolean,
+  canDisable: boolean,
   tally: Tally,
 ): string | undefined {
   if (reasoning.mode === 'off') {
-    if (canRest) return 'none';
+    if (canDisable) return 'none';
     tally.dropped('thinking', 'the target decides by itself');
     return undefined;
   }

@@ -1,5 +1,5 @@
 import {
-  type AskedFees,
+  type RequestedFees,
   entryOf,
   type JsonFields,
   readModes,
@@ -10,10 +10,12 @@ import {
 import type { DialectName } from './canonical';
 import { type CountReader, isRecord, pick } from './usage';
 
-/** A tool that the supplier may run, and how often: decided where the request is measured. */
+/**
+ * A tool that the supplier is allowed to run, and its maximum number of uses, determined when the request is measured.
+ */
 export interface AllowedTool {
   readonly type: string;
-  /** It stands here among the caller's tools; null where it is a field of its own. */
+  /** Index among the caller's tools; null if the tool is a separate field. */
   readonly index: number | null;
   readonly maxUses: number;
 }
@@ -24,12 +26,12 @@ interface MeasuredRequest {
   readonly choices: number;
 }
 
-/** A request may make its supplier bill these beside the tokens of text, in its own dialect. */
-export function askedFees(dialect: DialectName, asked: MeasuredRequest): AskedFees {
-  const advisors = dialect === 'messages' ? advisorsIn(asked.body) : [];
+/** Uses and modes that a request in this dialect allows its supplier to bill in addition to text tokens. */
+export function requestedFees(dialect: DialectName, request: MeasuredRequest): RequestedFees {
+  const advisors = dialect === 'messages' ? advisorsIn(request.body) : [];
   return {
-    uses: askedUses[dialect](asked),
-    modes: readModes(asked.body) ?? {},
+    uses: requestedUses[dialect](request),
+    modes: readModes(request.body) ?? {},
     image: null,
     ...(advisors.length > 0 && { advisors }),
   };
@@ -41,7 +43,7 @@ const advisorsIn = ({ tools }: JsonFields): string[] =>
     return typeof type === 'string' && type.startsWith('advisor_') ? [String(model)] : [];
   });
 
-const askedUses: Readonly<Record<DialectName, (asked: MeasuredRequest) => UseCounts>> = {
+const requestedUses: Readonly<Record<DialectName, (request: MeasuredRequest) => UseCounts>> = {
   chat: chatUses,
   messages: messagesUses,
   responses: responsesUses,
@@ -54,24 +56,25 @@ function searchUse(options: unknown): UseName {
   return SEARCH_SIZES.has(size) ? (`web_search_${size as 'low'}` as const) : 'web_search';
 }
 
-/** A model that searches does so once for every answer. */
+/** A model that searches does so once per choice. */
 function chatUses({ body, tools, choices }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   for (const { type, maxUses } of tools) {
     if (type === 'web_search_options') add(uses, searchUse(body[type]), choices);
     else if (type === 'search_parameters') {
       const live = body[type];
-      const isOff = pick(live, 'mode') === 'off';
-      if (!isOff) add(uses, 'web_search', countIn(pick(live, 'max_search_results'), LIVE_SOURCES) * choices);
+      const isDisabled = pick(live, 'mode') === 'off';
+      if (!isDisabled)
+        add(uses, 'web_search', countIn(pick(live, 'max_search_results'), DEFAULT_LIVE_SOURCES) * choices);
     } else add(uses, 'other_tool', maxUses * choices);
   }
   return uses;
 }
 
-/** Live search reads so many sources where the caller does not say, and each is billed. */
-const LIVE_SOURCES = 20;
+/** Default number of sources of a live search; each is billed. */
+const DEFAULT_LIVE_SOURCES = 20;
 
-/** Tools are known by the beginning of their type, which goes on with a date. */
+/** Tools by the prefix of their type, which ends in a date. */
 const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[] = [
   ['web_search', 'web_search'],
   ['web_fetch', 'url_fetch'],
@@ -89,9 +92,9 @@ const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[
 function messagesUses({ tools }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   for (const { type, maxUses } of tools) {
-    const known = MESSAGES_TOOLS.find(([prefix]) => type === prefix || type.startsWith(`${prefix}_`));
-    if (known?.[1] === null) continue;
-    const use = known?.[1] ?? 'other_tool';
+    const entry = MESSAGES_TOOLS.find(([prefix]) => type === prefix || type.startsWith(`${prefix}_`));
+    if (entry?.[1] === null) continue;
+    const use = entry?.[1] ?? 'other_tool';
     add(uses, use, use === 'code_execution' ? 1 : maxUses);
   }
   return uses;
@@ -107,7 +110,7 @@ const RESPONSES_TOOLS: Readonly<Record<string, UseName | null>> = {
   image_generation: 'image_generation',
   x_search: 'x_search',
 };
-/** A container costs by its memory: one of 1 GB is the usual. */
+/** Containers are priced by memory; 1 GB is the default. */
 const CONTAINERS: readonly UseName[] = [
   'code_execution_64g',
   'code_execution_16g',
@@ -118,13 +121,13 @@ const CONTAINERS: readonly UseName[] = [
 function containerUse(tool: unknown): UseName {
   const memory = pick(tool, 'container', 'memory_limit') ?? pick(tool, 'environment', 'memory_limit');
   if (memory === undefined || memory === null || memory === '1g') return 'code_execution';
-  const named = typeof memory === 'string' ? `code_execution_${memory}` : '';
-  return CONTAINERS.find((name) => name === named) ?? 'code_execution_64g';
+  const candidate = typeof memory === 'string' ? `code_execution_${memory}` : '';
+  return CONTAINERS.find((name) => name === candidate) ?? 'code_execution_64g';
 }
 
 const PICTURES: readonly UseName[] = ['image_generation_high', 'image_generation'];
-const pictureUse = (told: unknown): UseName =>
-  pick(told, 'quality') === 'high' ? 'image_generation_high' : 'image_generation';
+const pictureUse = (tool: unknown): UseName =>
+  pick(tool, 'quality') === 'high' ? 'image_generation_high' : 'image_generation';
 
 const COMPUTERS: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview']);
 
@@ -132,26 +135,27 @@ function responsesUses({ body, tools }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   const all = listIn(body.tools);
   for (const { type, index, maxUses } of tools) {
-    const given = index === null ? undefined : all[index];
-    const name = type.startsWith('web_search') ? searchUse(given) : entryOf(RESPONSES_TOOLS, type);
+    const tool = index === null ? undefined : all[index];
+    const name = type.startsWith('web_search') ? searchUse(tool) : entryOf(RESPONSES_TOOLS, type);
     if (name === null) continue;
-    // A container is billed by the session, not by its runs.
-    if (name === 'code_execution') add(uses, containerUse(given), 1);
-    else if (name === 'image_generation') add(uses, pictureUse(given), maxUses);
+    // A container is billed per session, not per run.
+    if (name === 'code_execution') add(uses, containerUse(tool), 1);
+    else if (name === 'image_generation') add(uses, pictureUse(tool), maxUses);
     else add(uses, name ?? 'other_tool', maxUses);
   }
-  // The caller moves the mouse, so an answer ends with the first use.
+  // The caller operates the computer, so a response ends with the first use.
   if (all.some((tool) => COMPUTERS.has(pick(tool, 'type')))) add(uses, 'computer_use', 1);
   return uses;
 }
 
-/** An answer tells beside its usage object which tools its supplier used; there is one of these for each answer. */
-export class ServedUses {
-  private readonly found = new Map<UseName, Set<unknown>>();
+/**
+ * Collects the uses of the supplier's tools that a response shows outside its usage object; one instance per response.
+ */
+export class ObservedToolUses {
+  private readonly idsByUse = new Map<UseName, Set<unknown>>();
 
   constructor(private readonly dialect: DialectName) {}
 
-  /** A whole answer, or one event of a stream. Reading the same again changes nothing. */
   read(event: unknown): void {
     if (!isRecord(event)) return;
     if (this.dialect === 'responses') this.readResponses(event);
@@ -159,49 +163,48 @@ export class ServedUses {
     else this.readChat(event);
   }
 
-  /** It returns usage with the uses that no report counts. */
-  join(usage: Usage, asked: UseCounts): Usage {
-    const uses = this.joined(usage.uses, asked);
+  join(usage: Usage, requested: UseCounts): Usage {
+    const uses = this.mergeUses(usage.uses, requested);
     return uses === usage.uses ? usage : { ...usage, uses };
   }
 
-  /** The counts a supplier reports stand; what it leaves out is counted from the answer. */
-  private joined(reported: UseCounts | null, asked: UseCounts): UseCounts | null {
-    if (this.found.size === 0 && (this.dialect !== 'chat' || isEmpty(asked))) return reported;
+  private mergeUses(reported: UseCounts | null, requested: UseCounts): UseCounts | null {
+    if (this.idsByUse.size === 0 && (this.dialect !== 'chat' || isEmpty(requested))) return reported;
     const uses: Partial<Record<UseName, number>> = { ...reported };
     const isChat = this.dialect === 'chat';
     if (isChat && reported === null) {
-      // Chat does not say that a model searched: the search that was asked for is billed.
-      for (const name of SEARCHES) if (asked[name] !== undefined) uses[name] = asked[name];
+      // Chat does not indicate whether a model searched: the requested search is billed.
+      for (const name of SEARCHES) if (requested[name] !== undefined) uses[name] = requested[name];
     }
-    const told = { ...uses };
-    for (const [name, ids] of this.found) {
+    const counted = { ...uses };
+    for (const [name, ids] of this.idsByUse) {
       const family = FAMILIES.find((names) => names.includes(name)) ?? [name];
-      if (family.some((one) => told[one] !== undefined)) continue;
-      // A caller's own tool may have the name of one of the supplier's.
-      if (name === 'x_search' && asked[name] === undefined) continue;
-      const sized = family.find((one) => asked[one] !== undefined) ?? name;
-      // A picture tells its quality itself.
-      add(uses, name === 'image_generation_high' ? name : sized, ids.size);
+      if (family.some((one) => counted[one] !== undefined)) continue;
+      // A caller's own tool can have the name of one of the supplier's.
+      if (name === 'x_search' && requested[name] === undefined) continue;
+      const billedName = family.find((one) => requested[one] !== undefined) ?? name;
+      // An image states its own quality.
+      add(uses, name === 'image_generation_high' ? name : billedName, ids.size);
     }
     return Object.keys(uses).length === 0 ? null : uses;
   }
 
   private readChat({ choices }: JsonFields): void {
     for (const choice of listIn(choices)) {
-      const notes = pick(choice, 'message', 'annotations') ?? pick(choice, 'delta', 'annotations');
-      const isCited = listIn(notes).some((note) => pick(note, 'type') === 'url_citation');
-      if (isCited) this.note('web_search', pick(choice, 'index') ?? 0);
+      const annotations = pick(choice, 'message', 'annotations') ?? pick(choice, 'delta', 'annotations');
+      const isCited = listIn(annotations).some((annotation) => pick(annotation, 'type') === 'url_citation');
+      if (isCited) this.record('web_search', pick(choice, 'index') ?? 0);
     }
   }
 
   private readMessages(event: JsonFields): void {
-    const begun = event.type === 'content_block_start' ? [event.content_block] : listIn(event.content);
-    for (const block of begun) {
+    const startedBlocks =
+      event.type === 'content_block_start' ? [event.content_block] : listIn(event.content);
+    for (const block of startedBlocks) {
       if (!isRecord(block) || block.type !== 'server_tool_use') continue;
       const name = typeof block.name === 'string' ? block.name : '';
       const use = entryOf(MESSAGES_BLOCKS, name);
-      if (use !== null) this.note(use ?? 'other_tool', use === 'code_execution' ? use : block.id);
+      if (use !== null) this.record(use ?? 'other_tool', use === 'code_execution' ? use : block.id);
     }
   }
 
@@ -213,22 +216,22 @@ export class ServedUses {
     for (const item of items) {
       if (!isRecord(item) || typeof item.type !== 'string') continue;
       const use = itemUse(item);
-      // Opening and searching within a page are no searches.
+      // Opening a page and searching within it are not billed as searches.
       const isPage = item.type === 'web_search_call' && isPageAction(pick(item, 'action', 'type'));
-      if (use !== undefined && !isPage) this.note(use, item.container_id ?? item.id ?? item);
+      if (use !== undefined && !isPage) this.record(use, item.container_id ?? item.id ?? item);
     }
   }
 
-  private note(use: UseName, id: unknown): void {
-    const ids = this.found.get(use);
-    if (ids === undefined) this.found.set(use, new Set([id]));
+  private record(use: UseName, id: unknown): void {
+    const ids = this.idsByUse.get(use);
+    if (ids === undefined) this.idsByUse.set(use, new Set([id]));
     else ids.add(id);
   }
 }
 
 const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_search_medium', 'web_search_high'];
 
-/** These are kinds of one thing: the size that was asked for is the one that is billed. */
+/** Variants of one use, of which the requested size is billed. */
 export const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
 
 function itemUse(item: JsonFields): UseName | undefined {
@@ -237,7 +240,7 @@ function itemUse(item: JsonFields): UseName | undefined {
   return RESPONSES_ITEMS[String(item.type)];
 }
 
-/** One search of posts shows itself as one of these (xAI, recordings of 2026). */
+/** Tool names with which a search of posts appears (xAI, recordings of 2026). */
 const X_TOOLS: ReadonlySet<unknown> = new Set([
   'x_keyword_search',
   'x_semantic_search',
@@ -268,7 +271,6 @@ const RESPONSES_ITEMS: Readonly<Record<string, UseName>> = {
   computer_call: 'computer_use',
 };
 
-/** Modes stand beside a usage object and belong to it. */
 export function withModes(usage: unknown, beside: unknown): unknown {
   if (!isRecord(usage) || !isRecord(beside)) return usage;
   const { service_tier: tier } = beside;
@@ -277,7 +279,7 @@ export function withModes(usage: unknown, beside: unknown): unknown {
     : usage;
 }
 
-/** Calls of tools as xAI counts them in its usage object (recordings of 2026); those of MCP servers are free. */
+/** Tool calls as xAI counts them in its usage object (recordings of 2026); calls of MCP servers are free. */
 const COUNTED_CALLS: Readonly<Record<string, UseName | null>> = {
   web_search_calls: 'web_search',
   x_search_calls: 'x_search',
@@ -293,7 +295,7 @@ function callsIn(counts: CountReader, details: JsonFields): UseCounts | null {
   for (const [field, value] of Object.entries(details)) {
     const use = entryOf(COUNTED_CALLS, field);
     if (use === null || (use === undefined && !field.endsWith('_calls'))) continue;
-    // Names that a supplier makes up would be series of a metric without end.
+    // Names made up by a supplier would create unlimited series of a metric.
     const name = use === undefined ? '*' : field;
     const count = counts.of(value, `server_side_tool_usage_details.${name}`) ?? 0;
     if (count > 0) add(uses, use ?? 'other_tool', count);
@@ -301,7 +303,6 @@ function callsIn(counts: CountReader, details: JsonFields): UseCounts | null {
   return isEmpty(uses) ? null : uses;
 }
 
-/** Uses that a usage object counts; null where it counts none. */
 export function usesIn(counts: CountReader, raw: JsonFields): UseCounts | null {
   if (isRecord(raw.server_side_tool_usage_details))
     return callsIn(counts, raw.server_side_tool_usage_details);
@@ -322,11 +323,11 @@ export function usesIn(counts: CountReader, raw: JsonFields): UseCounts | null {
 const isEmpty = (uses: UseCounts): boolean => Object.keys(uses).length === 0;
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-const countIn = (value: unknown, usual: number): number =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_USES ? value : usual;
+const countIn = (value: unknown, fallback: number): number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_USES ? value : fallback;
 
-/** More is no bound but a way around one. */
-const MOST_USES = 10_000;
+/** A higher limit would effectively be unlimited. */
+const MAX_USES = 10_000;
 
 function add(uses: Partial<Record<UseName, number>>, name: UseName, count: number): void {
   uses[name] = (uses[name] ?? 0) + count;

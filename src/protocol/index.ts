@@ -1,27 +1,27 @@
-export { type AnswerCheck, recordsIn } from './answer-check';
-export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answer';
+export { type ResponseCheck, requireRecords } from './response-check';
+export { checkSpeechResponse, checkTranscriptionResponse } from './audio/check-response';
 export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
-export { checkCompletionsAnswer } from './chat/check-answer';
-export { type AnswerForm, membersLacking, mendedUsage } from './complete-answer';
-export { checkEmbeddingsAnswer } from './embeddings/check-answer';
-export { type AllowedTool, askedFees, FAMILIES, ServedUses } from './fees';
+export { checkCompletionsResponse } from './chat/check-response';
+export { type ResponseKind, missingMembers, correctUsage } from './complete-response';
+export { checkEmbeddingsResponse } from './embeddings/check-response';
+export { type AllowedTool, requestedFees, FAMILIES, ObservedToolUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
-export { gemini, type SupplierSide } from './gemini/gemini';
+export { gemini, type SupplierDialect } from './gemini/gemini';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
-export { checkRerankAnswer } from './rerank/check-answer';
+export { checkRerankResponse } from './rerank/check-response';
 export { resultsIn, scoreOf } from './rerank/results';
 export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
 export {
-  AnswerCollector,
-  type AnswerBlock,
-  type CanonicalAnswer,
+  ResponseCollector,
+  type ResponseBlock,
+  type CanonicalResponse,
   type CanonicalEvent,
   type CanonicalRequest,
   collect,
   type Dialect,
   type DialectName,
-  type DecodedAnswer,
+  type DecodedResponse,
   type Dropped,
   type EncodedRequest,
   type EncoderOptions,
@@ -29,9 +29,9 @@ export {
   type JsonObject,
   isSealed,
   laneMark,
-  type Mended,
+  type RequestRepair,
   nineLetterIds,
-  type ReadsReasoning,
+  type ReasoningPredicate,
   type ReplyContext,
   type StreamDecoder,
   type StreamEncoder,
@@ -40,13 +40,18 @@ export {
   type SupplierError,
   isAccountSpent,
   supplierFault,
-  type Target,
+  type EncodingTarget,
   ToolIds,
   ToolNames,
   type UnifiedFinish,
 } from './canonical';
 export { dialects } from './dialects';
-export { type Picture, type RequestMeasure, textAlone } from './measure/measure';
-export { errorIn } from './read-answer';
-export { type Lack, type StreamMender, type UsagePlace, streamMender } from './stream-mender';
+export { type Picture, type RequestMeasure, textOnlyMeasure } from './measure/measure';
+export { errorIn } from './read-response';
+export {
+  type EventAddition,
+  type StreamNormalizer,
+  type UsageLocation,
+  createStreamNormalizer,
+} from './stream-mender';
 export { isRecord, pick } from './usage';

@@ -4,7 +4,7 @@ import {
   readJsonText,
   SseScanner,
   type UsageReading,
-  type WrittenFields,
+  type VerbatimFields,
 } from '../kernel';
 import {
   type DecoderOptions,
@@ -19,16 +19,16 @@ import { isRecord } from './usage';
 export const brokenStream = (message: string): Fault => fault('agentcli_incomplete_stream', { message });
 
 /**
- * Shared by the three stream decoders: bytes become events of the dialect, one JSON object each. A stream that breaks
- * or is malformed ends in a fault, never in an answer that looks complete.
+ * Base of the stream decoders: turns bytes into events of the dialect, one JSON object each. A broken or malformed
+ * stream ends in a fault, never in a seemingly complete response.
  */
 export abstract class StreamReader implements StreamDecoder {
   terminated = false;
   protected readonly emission: Emission;
   protected readonly tally = new Tally();
   private readonly scanner: SseScanner;
-  private sawEvent = false;
-  private succeeded = false;
+  private hasEvent = false;
+  private isComplete = false;
 
   constructor({ maxEventBytes, ...options }: DecoderOptions) {
     this.emission = new Emission(options);
@@ -49,14 +49,14 @@ export abstract class StreamReader implements StreamDecoder {
   end(): void {
     this.scanner.end();
     if (this.emission.ended) return;
-    if (!this.sawEvent) this.emission.fault(fault('empty_response'));
+    if (!this.hasEvent) this.emission.fault(fault('empty_response'));
     else if (!this.endWithoutTerminator()) {
       this.emission.fault(brokenStream('The stream of the supplier ended before its answer was complete.'));
     }
   }
 
   get complete(): boolean {
-    return this.succeeded;
+    return this.isComplete;
   }
 
   get usage(): UsageReading {
@@ -67,42 +67,40 @@ export abstract class StreamReader implements StreamDecoder {
     return this.tally.list();
   }
 
-  /** These texts are kept as they were written, in the events that may hold them. */
-  protected readonly written: WrittenFields = {};
+  /** Fields whose text is kept as written, in events for which `holdsWritten` is true. */
+  protected readonly written: VerbatimFields = {};
   protected holdsWritten(_event: Record<string, unknown>): boolean {
     return false;
   }
 
-  /** It reads one event of the dialect. */
   protected abstract readEvent(event: Record<string, unknown>): void;
 
-  /** Text that is not JSON but means the end. */
+  /** Whether text that is not JSON marks the end. */
   protected readTerminator(_text: string): boolean {
     return false;
   }
 
-  /** The answer is complete all the same where this returns true, having ended it. */
   protected endWithoutTerminator(): boolean {
     return false;
   }
 
   protected succeed(...end: Parameters<Emission['end']>): void {
     this.emission.end(...end);
-    this.succeeded = true;
+    this.isComplete = true;
   }
 
   private readData(data: string, complete: boolean): void {
     const text = data.trim();
     if (text === '') return;
-    this.sawEvent = true;
+    this.hasEvent = true;
     if (this.readTerminator(text)) return;
     const event = parseJsonText(text);
-    if (isRecord(event)) this.readEvent(this.holdsWritten(event) ? this.asWritten(text) : event);
-    // A part that the stream broke off in is no event; `end` says what that means.
+    if (isRecord(event)) this.readEvent(this.holdsWritten(event) ? this.parseAsWritten(text) : event);
+    // A truncated part of the stream is no event; `end` handles it.
     else if (complete) this.emission.fault(fault('non_json_provider_response'));
   }
 
-  private asWritten(text: string): Record<string, unknown> {
+  private parseAsWritten(text: string): Record<string, unknown> {
     return readJsonText(text, this.written) as Record<string, unknown>;
   }
 }

@@ -6,16 +6,15 @@ import {
   type StreamWatcher,
   type SupplierError,
 } from './canonical';
-import { addStoredIds, type StoredKind } from '../vendors';
-import { ServedUses } from './fees';
+import { addStoredIds, type StoredContentKind } from '../vendors';
+import { ObservedToolUses } from './fees';
 import { isRecord } from './usage';
 
-/** No answer calls more tools at once. */
-const MOST_CALLS = 256;
-/** Nor has it more reasoning with a signature that is remembered. */
-const MOST_SEALS = 256;
+/** More than any response calls at once. */
+const MAX_CALLS = 256;
+/** Maximum number of remembered reasoning signatures per response. */
+const MAX_SEALS = 256;
 
-/** The watchers of the three dialects share this. */
 export abstract class EventWatcher implements StreamWatcher {
   abstract readonly modelPath: readonly string[];
   abstract readonly terminator: string | null;
@@ -29,12 +28,12 @@ export abstract class EventWatcher implements StreamWatcher {
   omitted: OmittedMember | null = null;
   readonly calls = new Set<string>();
   readonly seals: string[] = [];
-  readonly stored = new Map<string, StoredKind>();
-  readonly served: ServedUses;
+  readonly stored = new Map<string, StoredContentKind>();
+  readonly toolUses: ObservedToolUses;
   private rawUsage: unknown = undefined;
 
   constructor(private readonly dialect: DialectName) {
-    this.served = new ServedUses(dialect);
+    this.toolUses = new ObservedToolUses(dialect);
   }
 
   get usage(): UsageReading {
@@ -50,7 +49,7 @@ export abstract class EventWatcher implements StreamWatcher {
     const failure = this.failureIn(event);
     if (failure !== undefined) return failure;
     this.read(event);
-    this.served.read(event);
+    this.toolUses.read(event);
     const usage = this.usageIn(event);
     if (usage === undefined || usage === null) return undefined;
     this.reported = true;
@@ -69,24 +68,24 @@ export abstract class EventWatcher implements StreamWatcher {
   protected abstract usageIn(event: JsonObject): unknown;
   protected abstract normaliseUsage(raw: unknown): UsageReading;
 
-  /** The latest report stands, unless it is none. */
+  /** The latest valid report applies. */
   protected mergeUsage(earlier: unknown, later: unknown): unknown {
     return isRecord(later) || !isRecord(earlier) ? later : earlier;
   }
 
-  protected called(id: unknown): void {
-    if (typeof id === 'string' && id !== '' && this.calls.size < MOST_CALLS) this.calls.add(id);
+  protected noteCall(id: unknown): void {
+    if (typeof id === 'string' && id !== '' && this.calls.size < MAX_CALLS) this.calls.add(id);
   }
 
-  protected sealed(text: unknown): void {
-    if (typeof text === 'string' && text !== '' && this.seals.length < MOST_SEALS) this.seals.push(text);
+  protected noteSeal(text: unknown): void {
+    if (typeof text === 'string' && text !== '' && this.seals.length < MAX_SEALS) this.seals.push(text);
   }
 
-  protected handsOut(event: JsonObject): void {
+  protected noteStoredIds(event: JsonObject): void {
     addStoredIds(this.stored, this.dialect, event);
   }
 
-  protected wrote(text: unknown): void {
+  protected countOutput(text: unknown): void {
     if (typeof text !== 'string' || text === '') return;
     this.hasOutput = true;
     this.outputBytes += Buffer.byteLength(text);

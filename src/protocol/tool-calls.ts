@@ -1,39 +1,38 @@
 import type { JsonFields } from '../kernel';
 import { isRecord, pick } from './usage';
 
-const recordsIn = (value: unknown): JsonFields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+const recordList = (value: unknown): JsonFields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 const textsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => typeof value === 'string' && value !== '') as string[];
 
-/** The result of an output item refers to this id; undefined where the caller owes none. */
+/** The id that the result of an output item refers to; undefined if no result is expected. */
 export const callIdOf = ({ type, id, call_id: callId }: JsonFields): unknown =>
   type === 'mcp_approval_request' ? id : callId;
 
-/** The ids of the tool calls in a whole answer, as their results will name them. */
-export const callsInChat = (answer: unknown): string[] =>
+export const callsInChat = (response: unknown): string[] =>
   textsIn(
-    recordsIn(pick(answer, 'choices'))
-      .flatMap((choice) => recordsIn(pick(choice, 'message', 'tool_calls')))
+    recordList(pick(response, 'choices'))
+      .flatMap((choice) => recordList(pick(choice, 'message', 'tool_calls')))
       .map(({ id }) => id),
   );
 
-export const callsInMessages = (answer: unknown): string[] =>
+export const callsInMessages = (response: unknown): string[] =>
   textsIn(
-    recordsIn(pick(answer, 'content'))
+    recordList(pick(response, 'content'))
       .filter(({ type }) => type === 'tool_use')
       .map(({ id }) => id),
   );
 
-export const callsInResponses = (answer: unknown): string[] =>
-  textsIn(recordsIn(pick(answer, 'output')).map(callIdOf));
+export const callsInResponses = (response: unknown): string[] =>
+  textsIn(recordList(pick(response, 'output')).map(callIdOf));
 
-export const sealsInMessages = (answer: unknown): string[] =>
-  textsIn(recordsIn(pick(answer, 'content')).flatMap(({ signature, data }) => [signature, data]));
+export const sealsInMessages = (response: unknown): string[] =>
+  textsIn(recordList(pick(response, 'content')).flatMap(({ signature, data }) => [signature, data]));
 
-export const sealsInResponses = (answer: unknown): string[] =>
+export const sealsInResponses = (response: unknown): string[] =>
   textsIn(
-    recordsIn(pick(answer, 'output'))
+    recordList(pick(response, 'output'))
       .filter(({ type }) => type === 'reasoning')
       .map(({ encrypted_content: encrypted }) => encrypted),
   );

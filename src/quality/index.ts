@@ -9,7 +9,7 @@ export { QualityModule } from './quality.module';
 export {
   type ModelReport,
   type QualityReport,
-  reportsOf,
+  buildReports,
   type ScoredAnswer,
   usableReport,
 } from './report/quality-report';

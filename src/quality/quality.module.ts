@@ -12,7 +12,7 @@ import { AnswerFeedback } from './feedback/answer-feedback';
 import { AnswerSignals } from './feedback/answer-signals';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
 import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
-import { EvaluationUpkeep } from './loop/evaluation-upkeep';
+import { EvaluationMaintenance } from './loop/evaluation-maintenance';
 import { EvaluationWorker } from './loop/evaluation-worker';
 import { Evaluator } from './loop/evaluator';
 import { Judges } from './loop/judges';
@@ -27,7 +27,6 @@ import { ScoreQuery } from './scores/score-query';
 import { QualityPolicies } from './settings/quality-policies';
 import { QualitySettingsStore } from './settings/quality-settings.store';
 
-/** Samples answers, has other models answer too, has all of them judged, and tells the router. */
 @Module({
   imports: [
     AuditModule,
@@ -45,7 +44,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     EndedSamples,
     EvaluationLedger,
     EvaluationQueue,
-    EvaluationUpkeep,
+    EvaluationMaintenance,
     EvaluationWorker,
     Evaluator,
     Judge,

@@ -1,5 +1,5 @@
-/** For each group of what lies between: what an operator may choose. The first choice is what most will want. */
-export const choices = {
+/** Choices of an operator for each group of changes since the backup. The first choice is the default. */
+export const groupChoices = {
   keys: ['keep', 'revoke'],
   journals: ['charge', 'leave'],
   nodes: ['keep', 'forget'],
@@ -9,12 +9,11 @@ export const choices = {
   taps: ['replay', 'skip'],
 } as const;
 
-export type Group = keyof typeof choices;
+export type DecisionGroup = keyof typeof groupChoices;
 
-export const groups = Object.keys(choices) as readonly Group[];
+export const decisionGroups = Object.keys(groupChoices) as readonly DecisionGroup[];
 
-export type Decisions = { readonly [G in Group]?: (typeof choices)[G][number] };
+export type Decisions = { readonly [G in DecisionGroup]?: (typeof groupChoices)[G][number] };
 
-/** The groups without a choice, of those that need one. */
-export const undecided = (needed: readonly Group[], decisions: Decisions): Group[] =>
+export const findUndecided = (needed: readonly DecisionGroup[], decisions: Decisions): DecisionGroup[] =>
   needed.filter((group) => decisions[group] === undefined);

@@ -1,7 +1,12 @@
-export { beginIfRestored, beginQuarantine } from './begin';
-export { choices, type Decisions, type Group, groups } from './decisions';
+export { startIfRestored, startQuarantine } from './start-quarantine';
+export { groupChoices, type Decisions, type DecisionGroup, decisionGroups } from './decisions';
 export { Quarantine } from './quarantine';
-export { type Between, type HeldBack, type ProcessorFinding, QuarantineBook } from './quarantine-book';
-export { QUARANTINE_PATH, QuarantineDoor } from './quarantine-door';
+export {
+  type QuarantineDetails,
+  type QuarantineSummary,
+  type ProcessorFinding,
+  QuarantineStore,
+} from './quarantine-store';
+export { QUARANTINE_PATH, QuarantineResponder } from './quarantine-responder';
 export { QuarantineModule } from './quarantine.module';
 export { readRestoredMark } from './restored-file';

@@ -4,11 +4,11 @@ import { BillingModule } from '../billing';
 import { KeysModule } from '../keys';
 import { WebModule } from '../web';
 import { Quarantine } from './quarantine';
-import { QuarantineDoor } from './quarantine-door';
+import { QuarantineResponder } from './quarantine-responder';
 
 @Module({
   imports: [AuditModule, BillingModule, KeysModule, WebModule],
-  providers: [Quarantine, QuarantineDoor],
-  exports: [Quarantine, QuarantineDoor],
+  providers: [Quarantine, QuarantineResponder],
+  exports: [Quarantine, QuarantineResponder],
 })
 export class QuarantineModule {}

@@ -9,35 +9,34 @@ import {
   type UnreadJournal,
 } from '../billing';
 import { DAY_MS, fault, formatUsd, platformScope } from '../kernel';
-import { KeyEntries, KeysService } from '../keys';
-import { Database, Logger, Metrics, QuarantineState, QueueSupervisor, type Row } from '../platform';
+import { KeyActivity, KeysService } from '../keys';
+import { Database, Logger, Metrics, QuarantineState, QueueSupervisor, type TableRow } from '../platform';
 import type { Decisions } from './decisions';
 import {
   EVALUATION_QUEUES,
-  type Findings,
+  type QuarantineFindings,
   MAIL_QUEUES,
   type ProcessorFinding,
-  QuarantineBook,
+  QuarantineStore,
   type QuarantineRow,
-} from './quarantine-book';
+} from './quarantine-store';
 
-const LOOK_EVERY_MS = 1_000;
-/** The processor's list of events is behind by this much at most, or it was not read to its end. */
-const SWEPT_WITHIN_MS = 300_000;
+const POLL_INTERVAL_MS = 1_000;
+/** Maximum lag behind the processor's events; a greater lag means that the list was not read to its end. */
+const MAX_SWEEP_LAG_MS = 300_000;
 const actor = systemActor('quarantine');
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-const notReleased = (trouble: string) =>
+const notReleasedError = (trouble: string) =>
   fault('service_unavailable', { message: trouble, details: { reason: 'not-released', trouble } });
 
-/** Holds a restored installation until an operator has decided, and carries the decisions out. */
 @Injectable()
 export class Quarantine implements OnModuleDestroy {
-  readonly book: QuarantineBook;
+  readonly store: QuarantineStore;
   private timer: NodeJS.Timeout | undefined;
   private release: () => void = () => undefined;
-  private carrying: Promise<void> | null = null;
-  private told = '';
+  private applying: Promise<void> | null = null;
+  private lastWarning = '';
   private isServing = false;
 
   constructor(
@@ -45,7 +44,7 @@ export class Quarantine implements OnModuleDestroy {
     private readonly state: QuarantineState,
     private readonly activity: ActivityLog,
     private readonly keys: KeysService,
-    private readonly entries: KeyEntries,
+    private readonly entries: KeyActivity,
     private readonly money: MoneyEngine,
     private readonly processor: PaymentProcessor,
     private readonly sweep: EventSweep,
@@ -54,7 +53,7 @@ export class Quarantine implements OnModuleDestroy {
     private readonly logger: Logger,
     metrics: Metrics,
   ) {
-    this.book = new QuarantineBook(database, activity);
+    this.store = new QuarantineStore(database, activity);
     const wasOpen = this.isOpen;
     metrics.beforeRead(() => metrics.quarantined.set({}, wasOpen && !this.isServing ? 1 : 0));
   }
@@ -63,14 +62,16 @@ export class Quarantine implements OnModuleDestroy {
     return this.state.open !== null;
   }
 
-  /** Watches for the decision, which a command or another node may bring. `release` opens the service. */
+  /** Polls for the decision, which can come from a command or another node. `release` opens the service. */
   async hold(release: () => void): Promise<void> {
     this.release = release;
     this.logger.warn('the installation was restored and is quarantined: an owner has to release it', {
       moment: this.state.open?.moment.toISOString(),
     });
-    this.watch();
-    await this.look().catch((error: unknown) => this.logger.warn('not all could be looked at', { error }));
+    this.pollDecisions();
+    await this.collectFindings().catch((error: unknown) =>
+      this.logger.warn('not all could be looked at', { error }),
+    );
   }
 
   onModuleDestroy(): void {
@@ -79,14 +80,13 @@ export class Quarantine implements OnModuleDestroy {
     this.release = () => undefined;
   }
 
-  /** Finds what only a running service can: jobs that wait, and what the processor knows. */
-  async look(): Promise<void> {
-    const row = await this.book.latest();
+  async collectFindings(): Promise<void> {
+    const row = await this.store.latest();
     if (row === undefined || row.releasedAt !== null) return;
-    const findings: Findings = {
+    const findings: QuarantineFindings = {
       at: new Date().toISOString(),
       jobs: await this.queues.waiting(),
-      processor: await this.askProcessor(row),
+      processor: await this.compareWithProcessor(row),
     };
     await this.database.query('UPDATE quarantine SET findings = $2 WHERE id = $1', [
       row.id,
@@ -94,43 +94,43 @@ export class Quarantine implements OnModuleDestroy {
     ]);
   }
 
-  /** Throws where something keeps the decision from being carried out; it is tried again by itself. */
-  async carryOut(): Promise<void> {
-    this.carrying ??= this.carryOutOnce().finally(() => (this.carrying = null));
-    await this.carrying;
+  /** Throws if something prevents the decisions from being applied; the next poll retries. */
+  async applyDecisions(): Promise<void> {
+    this.applying ??= this.applyPending().finally(() => (this.applying = null));
+    await this.applying;
   }
 
-  private watch(): void {
+  private pollDecisions(): void {
     this.timer = setTimeout(() => {
-      this.carryOut()
-        .catch((error: unknown) => this.tellOnce(error))
-        .finally(() => this.isServing || this.watch());
-    }, LOOK_EVERY_MS).unref();
+      this.applyDecisions()
+        .catch((error: unknown) => this.warnOnce(error))
+        .finally(() => this.isServing || this.pollDecisions());
+    }, POLL_INTERVAL_MS).unref();
   }
 
-  private tellOnce(error: unknown): void {
+  private warnOnce(error: unknown): void {
     const text = String(error);
-    if (text !== this.told) this.logger.warn('the quarantine cannot be released yet', { error });
-    this.told = text;
+    if (text !== this.lastWarning) this.logger.warn('the quarantine cannot be released yet', { error });
+    this.lastWarning = text;
   }
 
-  private async carryOutOnce(): Promise<void> {
+  private async applyPending(): Promise<void> {
     if (this.isServing) return;
-    const row = await this.book.latest();
+    const row = await this.store.latest();
     if (row === undefined || row.decisions === null) return;
-    if (row.releasedAt === null) await this.carryOutDecisions(row, row.decisions);
-    this.state.released();
-    // Before anybody is served, and again where it fails.
-    await this.money.settleSetAside().catch((error: unknown) => {
-      throw notReleased(reasonOf(error));
+    if (row.releasedAt === null) await this.applyAndRelease(row, row.decisions);
+    this.state.markReleased();
+    // Settled before any request is served; retried on failure.
+    await this.money.settleQuarantined().catch((error: unknown) => {
+      throw notReleasedError(reasonOf(error));
     });
     this.isServing = true;
     this.logger.warn('the quarantine is over');
     this.release();
   }
 
-  private async carryOutDecisions(row: QuarantineRow, decisions: Decisions): Promise<void> {
-    const { nodes, taps } = await this.book.between(row);
+  private async applyAndRelease(row: QuarantineRow, decisions: Decisions): Promise<void> {
+    const { nodes, taps } = await this.store.details(row);
     try {
       if (decisions.payments === 'take') await this.takePayments();
       if (decisions.keys === 'revoke') await this.revokeKeys();
@@ -140,20 +140,20 @@ export class Quarantine implements OnModuleDestroy {
     } catch (error) {
       const trouble = reasonOf(error);
       await this.database.query('UPDATE quarantine SET trouble = $2 WHERE id = $1', [row.id, trouble]);
-      throw notReleased(trouble);
+      throw notReleasedError(trouble);
     }
     await this.finish(row, decisions.taps === 'skip' ? taps : []);
   }
 
-  /** Several nodes may carry out the same; one of them says so. */
+  /** Several nodes can apply the same decisions; only the node that updates the row writes the activity. */
   private async finish(row: QuarantineRow, skipped: readonly TapState[]): Promise<void> {
     await this.database.transaction(
       async (tx) => {
-        const done = await tx.query<[unknown[], number]>(
+        const updateResult = await tx.query<[unknown[], number]>(
           'UPDATE quarantine SET released_at = now(), trouble = NULL WHERE id = $1 AND released_at IS NULL RETURNING id',
           [row.id],
         );
-        if (done[1] === 0) return;
+        if (updateResult[1] === 0) return;
         await tx.query(
           `UPDATE tap SET after_xid = o.xid, after_id = o.id
              FROM (SELECT xid, id FROM tap_outbox ORDER BY xid DESC, id DESC LIMIT 1) o
@@ -172,7 +172,7 @@ export class Quarantine implements OnModuleDestroy {
     );
   }
 
-  private async askProcessor({ moment }: QuarantineRow): Promise<ProcessorFinding> {
+  private async compareWithProcessor({ moment }: QuarantineRow): Promise<ProcessorFinding> {
     if (!this.processor.isConnected) return { state: 'off' };
     try {
       const days = (Date.now() - moment.getTime()) / DAY_MS;
@@ -191,7 +191,6 @@ export class Quarantine implements OnModuleDestroy {
     }
   }
 
-  /** Everything the processor tells of since then comes in by the door of its webhook, once. */
   private async takePayments(): Promise<void> {
     if (!this.processor.isConnected) return;
     await this.sweep.run();
@@ -200,22 +199,22 @@ export class Quarantine implements OnModuleDestroy {
         WHERE live_mode = $1`,
       [this.processor.isLiveMode],
     );
-    if (swept === undefined || swept.behind > SWEPT_WITHIN_MS)
+    if (swept === undefined || swept.behind > MAX_SWEEP_LAG_MS)
       throw new Error('Not all events of the payment processor could be taken in. The log says which.');
   }
 
   private async revokeKeys(): Promise<void> {
-    const alive = await this.database.rows<Row<'api_key', 'public_id'>>(
+    const unrevokedKeys = await this.database.rows<TableRow<'api_key', 'public_id'>>(
       "SELECT public_id FROM api_key WHERE kind = 'client' AND status <> 'revoked' ORDER BY id",
     );
-    for (const { publicId } of alive) await this.revokeKey(publicId);
+    for (const { publicId } of unrevokedKeys) await this.revokeKey(publicId);
   }
 
   private async revokeKey(publicId: string): Promise<void> {
     await this.database.transaction(
       async (tx) => {
         const revoke = (): Promise<void> => this.keys.revoke(platformScope, tx, publicId);
-        await this.entries.changing(tx, publicId, revoke, actor);
+        await this.entries.recordChange(tx, publicId, revoke, actor);
       },
       { withoutActivity: 'the entry of the key stands in its own name' },
     );
@@ -224,13 +223,13 @@ export class Quarantine implements OnModuleDestroy {
   private async forgetNodes(nodes: readonly UnreadJournal[]): Promise<void> {
     const store = new PostgresMoneyStore(this.database);
     for (const { node, journal, held } of nodes) {
-      const freed = held.map(({ ref, amount }) => `${ref.kind} ${ref.id}: ${formatUsd(amount)} USD`);
+      const releasedHolds = held.map(({ ref, amount }) => `${ref.kind} ${ref.id}: ${formatUsd(amount)} USD`);
       await store.forget(node, (tx) =>
         this.activity.write(tx, {
           action: 'journal.forgotten',
           object: { type: 'journal', id: journal, label: node },
           concerns: {},
-          changes: changesOf({ held: freed }, null),
+          changes: changesOf({ held: releasedHolds }, null),
           actor,
         }),
       );

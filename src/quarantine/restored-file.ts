@@ -2,18 +2,17 @@ import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJsonText } from '../kernel';
 
-/** What a restore says of itself in the data folder that it made. */
 export interface RestoredMark {
   readonly backup: string | null;
   readonly moment: Date;
   readonly restoredAt: Date;
 }
 
-const fileIn = (dataFolder: string): string => join(dataFolder, 'restored.json');
+const markPath = (dataFolder: string): string => join(dataFolder, 'restored.json');
 
-/** Null where the folder was not restored, or its quarantine has begun. */
+/** Null if the folder was not restored, or its quarantine has started. */
 export function readRestoredMark(dataFolder: string): RestoredMark | null {
-  const file = fileIn(dataFolder);
+  const file = markPath(dataFolder);
   if (!existsSync(file)) return null;
   const mark = readMark(file);
   if (mark === null)
@@ -26,23 +25,23 @@ export function readRestoredMark(dataFolder: string): RestoredMark | null {
 
 function readMark(file: string): RestoredMark | null {
   try {
-    const given = parseJsonText(readFileSync(file, 'utf8')) as Readonly<Record<string, unknown>>;
-    const [moment, restoredAt] = [dateIn(given['moment']), dateIn(given['restoredAt'])];
-    if (given['version'] !== 1 || moment === null || restoredAt === null) return null;
-    return { backup: typeof given['backup'] === 'string' ? given['backup'] : null, moment, restoredAt };
+    const mark = parseJsonText(readFileSync(file, 'utf8')) as Readonly<Record<string, unknown>>;
+    const [moment, restoredAt] = [parseDate(mark['moment']), parseDate(mark['restoredAt'])];
+    if (mark['version'] !== 1 || moment === null || restoredAt === null) return null;
+    return { backup: typeof mark['backup'] === 'string' ? mark['backup'] : null, moment, restoredAt };
   } catch {
     return null;
   }
 }
 
-const dateIn = (given: unknown): Date | null => {
-  const date = typeof given === 'string' ? new Date(given) : null;
+const parseDate = (value: unknown): Date | null => {
+  const date = typeof value === 'string' ? new Date(value) : null;
   return date === null || Number.isNaN(date.getTime()) ? null : date;
 };
 
-/** The mark is kept beside the journals that are set aside: it tells whoever looks where the folder comes from. */
-export function putRestoredMarkAway(dataFolder: string): void {
+/** Archives the mark next to the quarantined journals, as a record of the folder's origin. */
+export function archiveRestoredMark(dataFolder: string): void {
   const folder = join(dataFolder, 'set-aside');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  renameSync(fileIn(dataFolder), join(folder, 'restored.json'));
+  renameSync(markPath(dataFolder), join(folder, 'restored.json'));
 }

@@ -9,19 +9,16 @@ const QUIET_MS = MINUTE_MS;
 const SPENT = 'alert: our account at the supplier is spent or closed';
 
 /**
- * Tells operators that a supplier refuses a credential: a line a minute and lane at most, and a mark that `doctor`
- * finds. A credential that other models of the provider are served with is not refused: that one model is, until it is
- * served again.
+ * Alerts operators when a supplier refuses a credential, at most once per minute and lane, and marks the credential for
+ * `doctor`. If other models of the provider are served with it, only the one model counts as refused.
  */
 @Injectable()
 export class CredentialAlarm {
-  /** It holds refused lanes by provider. */
-  private readonly told = new Map<number, Map<string, ToldLane>>();
-  /** Providers whose credential was ever refused to this node, by id. */
-  private readonly names = new Map<number, string>();
+  private readonly refusedLanes = new Map<number, Map<string, RefusedLane>>();
+  private readonly providerNames = new Map<number, string>();
   private readonly acceptedAt = new Map<number, number>();
-  private readonly marked = new Set<number>();
-  /** When each provider's mark was last looked for: another node, or this one before its start, may have made it. */
+  private readonly markedProviders = new Set<number>();
+  /** When each provider's mark was last cleared: another node, or this one before a restart, can have set it. */
   private readonly clearedAt = new Map<number, number>();
 
   constructor(
@@ -32,17 +29,17 @@ export class CredentialAlarm {
   refused(lane: LaneView, status: number | null, problem: Fault): void {
     const { provider, upstreamModel: model, region } = lane;
     const now = monotonicMs();
-    const told = this.told.get(provider.id) ?? new Map<string, ToldLane>();
-    const before = told.get(nameOf(lane));
-    if (now - (before?.at ?? -Infinity) < QUIET_MS) return;
-    // A spent account is one for all its models.
+    const lanes = this.refusedLanes.get(provider.id) ?? new Map<string, RefusedLane>();
+    const previous = lanes.get(nameOf(lane));
+    if (now - (previous?.at ?? -Infinity) < QUIET_MS) return;
+    // A spent account affects all its models.
     const isSpent = isAccountSpent(problem);
-    const isLatelyUsed = now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
-    const isUsed = !isSpent && (isLatelyUsed || before?.isAlone === true);
-    this.names.set(provider.id, provider.name);
-    this.told.set(provider.id, told.set(nameOf(lane), { at: now, isAlone: isUsed }));
-    const what = isUsed ? 'our credential for this model' : 'our credential';
-    this.logger.error(isSpent ? SPENT : `alert: the supplier refuses ${what}`, {
+    const isRecentlyAccepted = now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
+    const isModelOnly = !isSpent && (isRecentlyAccepted || previous?.isModelOnly === true);
+    this.providerNames.set(provider.id, provider.name);
+    this.refusedLanes.set(provider.id, lanes.set(nameOf(lane), { at: now, isModelOnly: isModelOnly }));
+    const credentialText = isModelOnly ? 'our credential for this model' : 'our credential';
+    this.logger.error(isSpent ? SPENT : `alert: the supplier refuses ${credentialText}`, {
       provider: provider.name,
       model,
       region,
@@ -50,41 +47,43 @@ export class CredentialAlarm {
       code: problem.code,
       cause: underlyingCause(problem),
     });
-    if (isUsed || this.marked.has(provider.id)) return;
-    this.marked.add(provider.id);
-    this.note(provider.id, (id) => this.credentials.noteHealth(id, 'rejected'));
+    if (isModelOnly || this.markedProviders.has(provider.id)) return;
+    this.markedProviders.add(provider.id);
+    this.updateHealth(provider.id, (id) => this.credentials.setHealth(id, 'rejected'));
   }
 
-  /** How many lanes of these providers are refused at present. */
   states(): { readonly provider: string; readonly refused: number }[] {
-    return [...this.names].map(([id, provider]) => ({ provider, refused: this.told.get(id)?.size ?? 0 }));
+    return [...this.providerNames].map(([id, provider]) => ({
+      provider,
+      refused: this.refusedLanes.get(id)?.size ?? 0,
+    }));
   }
 
   accepted(lane: LaneView): void {
     const { provider, upstreamModel: model } = lane;
     const now = monotonicMs();
     this.acceptedAt.set(provider.id, now);
-    this.clear(provider.id, now);
-    const told = this.told.get(provider.id);
-    if (told === undefined) return;
-    const isBack = told.delete(nameOf(lane));
-    if (told.size === 0) this.told.delete(provider.id);
-    for (const other of told.values()) other.isAlone = true;
-    const wasMarked = this.marked.delete(provider.id);
-    if (isBack || wasMarked)
+    this.clearMark(provider.id, now);
+    const lanes = this.refusedLanes.get(provider.id);
+    if (lanes === undefined) return;
+    const wasRefused = lanes.delete(nameOf(lane));
+    if (lanes.size === 0) this.refusedLanes.delete(provider.id);
+    for (const other of lanes.values()) other.isModelOnly = true;
+    const wasMarked = this.markedProviders.delete(provider.id);
+    if (wasRefused || wasMarked)
       this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
   }
 
-  /** It clears at once where this node made the mark, otherwise once a minute. */
-  private clear(providerId: number, now: number): void {
+  /** Clears the mark immediately if this node set it, otherwise once a minute. */
+  private clearMark(providerId: number, now: number): void {
     const isDue = now - (this.clearedAt.get(providerId) ?? -Infinity) >= QUIET_MS;
-    if (!isDue && !this.marked.has(providerId)) return;
+    if (!isDue && !this.markedProviders.has(providerId)) return;
     this.clearedAt.set(providerId, now);
-    this.note(providerId, (id) => this.credentials.noteAccepted(id));
+    this.updateHealth(providerId, (id) => this.credentials.clearRejected(id));
   }
 
-  /** Tokens of a pool are marked one by one where they are taken from it. */
-  private note(providerId: number, write: (id: string) => Promise<void>): void {
+  /** Tokens of a pool are marked individually when they are taken from it. */
+  private updateHealth(providerId: number, write: (id: string) => Promise<void>): void {
     const credential = this.credentials.resolve(providerId);
     if (credential === null || credential.kind === 'oauth-pool') return;
     write(credential.id).catch((error: unknown) =>
@@ -93,10 +92,10 @@ export class CredentialAlarm {
   }
 }
 
-interface ToldLane {
+interface RefusedLane {
   readonly at: number;
-  /** Other models were served with the same credential meanwhile. */
-  isAlone: boolean;
+  /** Whether other models were served with the same credential meanwhile. */
+  isModelOnly: boolean;
 }
 
 const nameOf = ({ upstreamModel, region }: LaneView): string => `${upstreamModel} ${region}`;

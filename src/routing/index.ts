@@ -1,5 +1,5 @@
 export { CredentialAlarm } from './credential-alarm';
-export type { LaneFailure, LaneTrouble } from './health/lane-facts';
+export type { LaneFailure, LaneOutage } from './health/lane-types';
 export { LaneHealth, type LaneState } from './health/lane-health';
 export type { LanePermit } from './health/lane-permit';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
@@ -11,21 +11,21 @@ export {
   type ComparedModel,
   type ComparedProvider,
   compareWithVendors,
-  factsToTake,
+  applicableFacts,
 } from './vendor-models/compare';
 export { ModelLists } from './vendor-models/model-lists';
-export { takeToldFacts } from './vendor-models/take';
+export { applyListedFacts } from './vendor-models/apply-facts';
 export { Stickiness } from './stickiness';
 export {
   CallSecrets,
-  type FormFile,
+  type CallFormFile,
   isSteering,
   type KnownFields,
   knownFields,
   limitFields,
   nestedFields,
   type OperationName,
-  type OutgoingBody,
+  type CallBody,
   type PictureRule,
   steeringFields,
   type WireDialect,
@@ -34,4 +34,4 @@ export {
 export { SupplierStyles } from './suppliers/registry';
 export { NO_NEEDS, type WireNeeds } from './suppliers/wire';
 export { type SentCall, SupplierClient } from './suppliers/supplier-client';
-export type { AnswerHead, SupplierExchange } from './suppliers/supplier-exchange';
+export type { ResponseHead, SupplierExchange } from './suppliers/supplier-exchange';

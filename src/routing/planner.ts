@@ -6,12 +6,11 @@ export interface PlanInput {
   /** Null allows every region. */
   readonly regions: ReadonlySet<string> | null;
   readonly stickyLaneId: number | null;
-  /** Lanes of one rank are ordered by it. */
   readonly order: LaneOrder;
-  /** A lane's answers take so many milliseconds to begin; null while unknown. */
+  /** Time in ms until a lane's responses start; null if unknown. */
   readonly latencyOf: (lane: PricedLane['lane']) => number | null;
   readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
-  /** It lies between 0 and 1, and decides among lanes of one rank by their weights. */
+  /** From 0 to 1; decides among lanes of one rank by their weights. */
   readonly random: () => number;
 }
 
@@ -22,17 +21,16 @@ export interface PlannedLane extends PricedLane {
 }
 
 export interface RoutePlan {
-  /** They are in the order in which they are tried. */
   readonly lanes: readonly PlannedLane[];
-  /** Lanes that exist but lie outside the allowed regions; they are never tried. */
+  /** Number of lanes outside the allowed regions; they are never tried. */
   readonly outside: number;
-  /** Gates took lanes away, or chose their order. */
+  /** Whether gates removed lanes or changed their order. */
   readonly isGated?: true;
 }
 
 /**
- * The order in which lanes are tried, as a pure function. Regions remove lanes for good; then rank, then weight; a
- * session's own lane comes first while healthy; open lanes come last.
+ * Determines the order in which lanes are tried: regions remove lanes, then rank and weight apply. A session's lane
+ * comes first while healthy; open lanes come last.
  */
 export function planRoute(input: PlanInput): RoutePlan {
   const { lanes, regions, stickyLaneId, stateOf } = input;
@@ -52,22 +50,22 @@ export function planRoute(input: PlanInput): RoutePlan {
   return { lanes: [...healthy, ...open], outside: lanes.length - inside.length };
 }
 
-/** Ranks stay in order; within one, lanes are drawn by their weights without replacement, or sorted. */
+/** Ranks stay in order; within a rank, lanes are drawn by weight without replacement, or sorted. */
 function orderRanks(lanes: readonly PricedLane[], input: PlanInput): readonly PricedLane[] {
   if (lanes.length < 2) return lanes;
   const ranks = Map.groupBy(lanes, ({ lane }) => lane.priority);
   return [...ranks.entries()].sort(([a], [b]) => a - b).flatMap(([, rank]) => orderRank(rank, input));
 }
 
-/** Lanes that are alike stay in a drawn order, so that none of them gets everything. */
+/** Equal lanes stay in the drawn order, so that none of them gets all requests. */
 function orderRank(
   rank: readonly PricedLane[],
   { order, latencyOf, random }: PlanInput,
 ): readonly PricedLane[] {
   if (rank.length < 2) return rank;
   const drawn = drawByWeight(rank, random);
-  if (order === 'price') return drawn.sort((a, b) => compare(costliness(a), costliness(b)));
-  // An unknown one comes first once, and is known then.
+  if (order === 'price') return drawn.sort((a, b) => compare(comparablePrice(a), comparablePrice(b)));
+  // An unmeasured lane comes first once, and is measured then.
   if (order === 'latency')
     return drawn.sort((a, b) => compare(latencyOf(a.lane) ?? -1, latencyOf(b.lane) ?? -1));
   return drawn;
@@ -75,19 +73,19 @@ function orderRank(
 
 const compare = <T extends number | bigint>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Requests differ; a million tokens in and as many out are as good a measure as any. */
-const costliness = ({ price: { rates } }: PricedLane): bigint =>
+/** Requests differ; a million input tokens plus a million output tokens is a fair measure. */
+const comparablePrice = ({ price: { rates } }: PricedLane): bigint =>
   rates.input + rates.output + rates.perCallNano + rates.perMinuteNano;
 
 function drawByWeight(rank: readonly PricedLane[], random: () => number): PricedLane[] {
-  const left = [...rank];
+  const remaining = [...rank];
   const drawn: PricedLane[] = [];
-  while (left.length > 0) {
-    const total = left.reduce((sum, { lane }) => sum + lane.weight, 0);
+  while (remaining.length > 0) {
+    const total = remaining.reduce((sum, { lane }) => sum + lane.weight, 0);
     let point = random() * total;
-    let index = left.findIndex(({ lane }) => (point -= lane.weight) < 0);
-    if (index === -1) index = left.length - 1;
-    drawn.push(...left.splice(index, 1));
+    let index = remaining.findIndex(({ lane }) => (point -= lane.weight) < 0);
+    if (index === -1) index = remaining.length - 1;
+    drawn.push(...remaining.splice(index, 1));
   }
   return drawn;
 }

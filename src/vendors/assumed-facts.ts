@@ -9,7 +9,7 @@ export type VendorWithGenerations = keyof typeof NEWEST_GENERATION;
 
 const FINE_TUNED = /^ft:([^:]+):/;
 
-/** How a model is called. Window, prices and pictures are left out: an assumption must not lower a hold. */
+/** Facts on how to call a model. Window, prices and images are excluded, since an assumption must not lower a hold. */
 const ASSUMED_FACTS = [
   'thinking',
   'sampling',
@@ -26,7 +26,7 @@ export interface AssumedFacts extends FactsOverride {
   readonly assumed: string;
 }
 
-/** Null if the vendor ended the model: nothing newer stands for an old name. */
+/** Null if the vendor retired the model: no newer model is assumed for an old name. */
 export function assumedFacts(name: string, vendor: VendorWithGenerations): AssumedFacts | null {
   if (isEnded(name)) return null;
   const base = FINE_TUNED.exec(name)?.[1];

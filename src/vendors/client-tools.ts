@@ -1,15 +1,15 @@
 /**
- * A tool that a vendor defines and its caller runs: the vendor's models know it by type alone. Others are offered a
- * function that takes the same arguments.
+ * A tool that a vendor defines and the caller runs, known to the vendor's models by type alone. Other models are
+ * offered a function with the same arguments.
  */
 export interface ClientTool {
   readonly dialect: 'messages' | 'responses';
   readonly type: RegExp;
-  /** The name applies where callers do not set it themselves. */
+  /** Name used if callers do not set one themselves. */
   readonly name?: string;
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
-  /** A call that is an item of its own has its type, the type of its result, and the field that holds the arguments. */
+  /** For a call that is a separate item: its type, the type of its result, and the field with the arguments. */
   readonly item?: { readonly call: string; readonly output: string; readonly holds: 'action' | 'operation' };
   readonly source: string;
   readonly date: string;
@@ -18,7 +18,7 @@ export interface ClientTool {
 const text = { type: 'string' };
 const lines = { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 };
 const texts = { type: 'array', items: text };
-const whole = { type: 'integer' };
+const integer = { type: 'integer' };
 
 const object = (properties: Record<string, unknown>, ...required: string[]): ClientTool['schema'] => ({
   type: 'object',
@@ -32,7 +32,7 @@ const editing = {
   old_str: text,
   new_str: text,
   view_range: lines,
-  insert_line: whole,
+  insert_line: integer,
 };
 
 export const clientTools: readonly ClientTool[] = [
@@ -100,7 +100,7 @@ export const clientTools: readonly ClientTool[] = [
     name: 'local_shell',
     description: 'Runs one command on the local machine. `command` is the list of its arguments.',
     schema: object(
-      { command: texts, working_directory: text, timeout_ms: whole, env: { type: 'object' }, user: text },
+      { command: texts, working_directory: text, timeout_ms: integer, env: { type: 'object' }, user: text },
       'command',
     ),
     item: { call: 'local_shell_call', output: 'local_shell_call_output', holds: 'action' },
@@ -112,7 +112,7 @@ export const clientTools: readonly ClientTool[] = [
     type: /^shell$/,
     name: 'shell',
     description: 'Runs commands in a shell, in their order.',
-    schema: object({ commands: texts, timeout_ms: whole, max_output_length: whole }, 'commands'),
+    schema: object({ commands: texts, timeout_ms: integer, max_output_length: integer }, 'commands'),
     item: { call: 'shell_call', output: 'shell_call_output', holds: 'action' },
     source: '@langchain/openai 1.2.2, tools/shell',
     date: '2026-11-26',

@@ -23,5 +23,5 @@ const byName = new Map<string, ModelFacts>();
 for (const model of knownModels) for (const alias of model.aliases ?? []) byName.set(alias, model);
 for (const model of knownModels) byName.set(model.id, model);
 
-/** It looks by the exact id, then by an exact alias; a name that only begins like one of them is unknown. */
+/** Looks up the exact id, then an exact alias; a name that only starts like one of them is unknown. */
 export const factsOf = (name: string): ModelFacts | null => byName.get(name) ?? null;

@@ -17,13 +17,18 @@ export { factsOf, knownModels } from './find-facts';
 export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
 export type { VendorWithGenerations } from './assumed-facts';
 export { isEnded } from './models/ended';
-export { type ToldDifference, toldDifferences } from './told-differences';
-export { readToldModel, readToldPage, type ToldModel } from './told-models';
-export { forbidsThinking, THINKING_BESIDE_ANSWER, THINKING_FIELDS, thinkingBeside } from './output-fields';
+export { type ListDifference, listDifferences } from './list-differences';
+export { readListedModel, readModelListPage, type VendorListedModel } from './listed-models';
+export {
+  forbidsThinking,
+  ADDITIONAL_THINKING_FIELDS,
+  THINKING_FIELDS,
+  additionalThinkingTokens,
+} from './output-fields';
 export { overrideFields, readOverride } from './read-override';
 export { CHECKED as FACTS_CHECKED } from './models/checked';
 export { type ClientTool, clientTools } from './client-tools';
-export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
+export { type ErrorMeaning, type ErrorSign, errorSigns } from './error-signs';
 export { vendorRoutes } from './routes';
 export { meaningOf } from './error-meaning';
 export {
@@ -34,4 +39,10 @@ export {
   meaningOfField,
   requestFields,
 } from './request-fields';
-export { addStoredIds, type StoredId, type StoredKind, type StoredPlace, storedPlaces } from './stored-ids';
+export {
+  addStoredIds,
+  type StoredId,
+  type StoredContentKind,
+  type StoredIdField,
+  storedIdFields,
+} from './stored-ids';

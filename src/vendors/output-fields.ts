@@ -1,11 +1,10 @@
 interface OutputField {
-  /** The members of a request that lead to it. */
   readonly path: readonly string[];
   readonly source: string;
 }
 
-/** Fields of chat requests that let a supplier think beyond the limit of the answer. */
-export const THINKING_BESIDE_ANSWER: readonly OutputField[] = [
+/** Fields of chat requests that let a supplier think beyond the output limit. */
+export const ADDITIONAL_THINKING_FIELDS: readonly OutputField[] = [
   {
     path: ['thinking_budget'],
     source:
@@ -25,7 +24,7 @@ export const THINKING_BESIDE_ANSWER: readonly OutputField[] = [
   },
 ];
 
-/** Switches that make a model think without a number of tokens, and the values that switch it off. */
+/** Fields that enable thinking without a number of tokens. */
 const SWITCHES: readonly (readonly string[])[] = [
   // https://help.aliyun.com/en/model-studio/deep-thinking (2026-11-28)
   ['enable_thinking'],
@@ -55,12 +54,11 @@ const OFF: ReadonlySet<unknown> = new Set([
   '',
 ]);
 
-/** Fields of the top level in which a request says how to think beyond the limit of its answer. */
+/** Top-level fields with which a request enables thinking beyond its output limit. */
 export const THINKING_FIELDS: ReadonlySet<string> = new Set(
-  [...THINKING_BESIDE_ANSWER.map(({ path }) => path), ...SWITCHES].map(([name]) => name!),
+  [...ADDITIONAL_THINKING_FIELDS.map(({ path }) => path), ...SWITCHES].map(([name]) => name!),
 );
 
-/** Whether a request says that the model is not to think. */
 export const forbidsThinking = (body: Readonly<Record<string, unknown>>): boolean =>
   SWITCHES.some((path) => {
     const value = memberAt(body, path);
@@ -68,17 +66,17 @@ export const forbidsThinking = (body: Readonly<Record<string, unknown>>): boolea
   });
 
 /**
- * Tokens that a request may make its supplier write beside the limited answer. `maximum` stands for values that are
- * no count, and for thinking that is switched on without one.
+ * Tokens that a request lets its supplier write in addition to the output limit. `maximum` is used for values that are
+ * no count, and for thinking that is enabled without one.
  */
-export function thinkingBeside(body: Readonly<Record<string, unknown>>, maximum: number): number {
+export function additionalThinkingTokens(body: Readonly<Record<string, unknown>>, maximum: number): number {
   let tokens = 0;
   let hasCount = false;
-  for (const { path } of THINKING_BESIDE_ANSWER) {
+  for (const { path } of ADDITIONAL_THINKING_FIELDS) {
     const value = memberAt(body, path);
     if (value === undefined || value === null) continue;
     hasCount = true;
-    // Lenient readers take a number that is written as a text.
+    // Lenient suppliers accept a number given as text.
     const count = typeof value === 'string' ? Number(value) : value;
     tokens += typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : maximum;
   }
@@ -86,7 +84,7 @@ export function thinkingBeside(body: Readonly<Record<string, unknown>>, maximum:
   return SWITCHES.some((path) => isOn(memberAt(body, path))) ? maximum : 0;
 }
 
-/** An object is a setting whose members are read on their own. */
+/** An object is not a switch: its members are checked separately. */
 const isOn = (value: unknown): boolean => (typeof value === 'object' ? false : !OFF.has(value));
 
 function memberAt(body: unknown, path: readonly string[]): unknown {

@@ -9,73 +9,73 @@ import {
   WIRES,
 } from './facts';
 
-export interface OverrideFault {
+export interface OverrideIssue {
   readonly path: string;
   readonly problem: string;
 }
 
-type Check = (value: unknown, path: string, faults: OverrideFault[]) => void;
+type OverrideCheck = (value: unknown, path: string, faults: OverrideIssue[]) => void;
 
-const MOST_TOKENS = 100_000_000;
-const MOST_ENTRIES = 64;
-const LONGEST_TEXT = 200;
+const MAX_TOKENS = 100_000_000;
+const MAX_ENTRIES = 64;
+const MAX_TEXT_LENGTH = 200;
 
-const expecting =
-  (wanted: string, isFit: (value: unknown) => boolean): Check =>
+const checkThat =
+  (expected: string, isValid: (value: unknown) => boolean): OverrideCheck =>
   (value, path, faults) => {
-    if (!isFit(value)) faults.push({ path, problem: `expected ${wanted}` });
+    if (!isValid(value)) faults.push({ path, problem: `expected ${expected}` });
   };
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean =>
-  typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT;
+  typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_LENGTH;
 const isTokens = (value: unknown): boolean =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_TOKENS;
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_TOKENS;
 
-const tokens = expecting(`a whole number from 1 to ${MOST_TOKENS}`, isTokens);
-const factor = expecting(
+const tokens = checkThat(`a whole number from 1 to ${MAX_TOKENS}`, isTokens);
+const factor = checkThat(
   'a number above 0, at most 100',
   (value) => typeof value === 'number' && value > 0 && value <= 100,
 );
-const truth = expecting('true or false', (value) => typeof value === 'boolean');
-const text = expecting(`a text of at most ${LONGEST_TEXT} characters`, isText);
-const day = expecting(
+const truth = checkThat('true or false', (value) => typeof value === 'boolean');
+const text = checkThat(`a text of at most ${MAX_TEXT_LENGTH} characters`, isText);
+const day = checkThat(
   'a day as YYYY-MM-DD',
   (value) =>
     typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)),
 );
-const oneOf = (choices: readonly string[]): Check =>
-  expecting(`one of ${choices.join(', ')}`, (value) => typeof value === 'string' && choices.includes(value));
+const oneOf = (choices: readonly string[]): OverrideCheck =>
+  checkThat(`one of ${choices.join(', ')}`, (value) => typeof value === 'string' && choices.includes(value));
 
 const listOf =
-  (entry: Check): Check =>
+  (entry: OverrideCheck): OverrideCheck =>
   (value, path, faults) => {
-    if (!Array.isArray(value) || value.length > MOST_ENTRIES)
-      return void faults.push({ path, problem: `expected a list of at most ${MOST_ENTRIES}` });
-    value.forEach((one, place) => entry(one, `${path}[${place}]`, faults));
+    if (!Array.isArray(value) || value.length > MAX_ENTRIES)
+      return void faults.push({ path, problem: `expected a list of at most ${MAX_ENTRIES}` });
+    value.forEach((item, index) => entry(item, `${path}[${index}]`, faults));
   };
 
 const mapOf =
-  (entry: Check): Check =>
+  (entry: OverrideCheck): OverrideCheck =>
   (value, path, faults) => {
-    if (!isRecord(value) || Object.keys(value).length > MOST_ENTRIES)
+    if (!isRecord(value) || Object.keys(value).length > MAX_ENTRIES)
       return void faults.push({ path, problem: 'expected names with values below them' });
     for (const [name, one] of Object.entries(value)) entry(one, `${path}.${name}`, faults);
   };
 
 const fields =
-  (known: Readonly<Record<string, Check>>, needed: readonly string[] = []): Check =>
+  (checks: Readonly<Record<string, OverrideCheck>>, required: readonly string[] = []): OverrideCheck =>
   (value, path, faults) => {
     if (!isRecord(value)) return void faults.push({ path, problem: 'expected names with values below them' });
-    for (const name of needed)
+    for (const name of required)
       if (value[name] === undefined) faults.push({ path: `${path}.${name}`, problem: 'is missing' });
     for (const [name, one] of Object.entries(value)) {
-      const check = Object.hasOwn(known, name) ? known[name] : undefined;
+      const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
       if (check === undefined)
         faults.push({
           path: `${path}.${name}`,
-          problem: `is not known here; there are ${Object.keys(known).join(', ')}`,
+          problem: `is not known here; there are ${Object.keys(checks).join(', ')}`,
         });
       else check(one, `${path}.${name}`, faults);
     }
@@ -90,9 +90,9 @@ const detail = fields({ kind: text, high: tokens, original: tokens, automatic: t
   'factor',
 ]);
 const flat = fields({ kind: text, tokens }, ['tokens']);
-const pictureKinds: Readonly<Record<string, Check>> = { squares, tiles, detail, flat };
+const pictureKinds: Readonly<Record<string, OverrideCheck>> = { squares, tiles, detail, flat };
 
-const pictures: Check = (value, path, faults) => {
+const pictures: OverrideCheck = (value, path, faults) => {
   const kind = isRecord(value) && typeof value.kind === 'string' ? value.kind : '';
   const check = Object.hasOwn(pictureKinds, kind) ? pictureKinds[kind] : undefined;
   if (check !== undefined) check(value, path, faults);
@@ -100,8 +100,7 @@ const pictures: Check = (value, path, faults) => {
     faults.push({ path: `${path}.kind`, problem: `expected one of ${Object.keys(pictureKinds).join(', ')}` });
 };
 
-/** They are found by the names that files and forms use. */
-const overrides: Readonly<Record<string, Check>> = {
+const overrides: Readonly<Record<string, OverrideCheck>> = {
   window: tokens,
   widened: mapOf(tokens),
   max_output: tokens,
@@ -137,29 +136,28 @@ const overrides: Readonly<Record<string, Check>> = {
 };
 const check = fields(overrides);
 
-/** An operator describes a model in a file, a form or JSON; every fault is named with its place. */
+/** Reads an operator's facts from a file, a form or JSON; every issue is reported with its path. */
 export function readOverride(value: unknown): {
   readonly override: FactsOverride;
-  readonly faults: readonly OverrideFault[];
+  readonly faults: readonly OverrideIssue[];
 } {
-  const faults: OverrideFault[] = [];
+  const faults: OverrideIssue[] = [];
   check(value, 'facts', faults);
-  return { override: faults.length > 0 ? {} : (renamed(value, camelCased) as FactsOverride), faults };
+  return { override: faults.length > 0 ? {} : (renameKeys(value, camelCased) as FactsOverride), faults };
 }
 
-/** The same by the names that files and forms use. */
 export const overrideFields = (override: FactsOverride): Readonly<Record<string, unknown>> =>
-  renamed(override, snakeCased) as Readonly<Record<string, unknown>>;
+  renameKeys(override, snakeCased) as Readonly<Record<string, unknown>>;
 
-/** The names of betas and fields are the vendors' own. */
-const NAMED_BY_VENDORS = 'widened';
+/** Keys of this field are names given by vendors and stay unchanged. */
+const VENDOR_KEYED_FIELD = 'widened';
 
-function renamed(value: unknown, rename: (name: string) => string): unknown {
+function renameKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
       rename(name),
-      name === NAMED_BY_VENDORS ? one : renamed(one, rename),
+      name === VENDOR_KEYED_FIELD ? one : renameKeys(one, rename),
     ]),
   );
 }

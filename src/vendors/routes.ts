@@ -1,11 +1,11 @@
-/** A route of a vendor's interface that is not served here. */
+/** A route of a vendor's API that the gateway does not serve. */
 interface VendorRoute {
   readonly vendor: 'openai' | 'anthropic' | 'google';
-  /** Set if the same path is served under another method; null if nothing of the path is served. */
+  /** Set if the same path is served with another method; null if no method of the path is served. */
   readonly method: 'GET' | 'POST' | 'DELETE' | null;
-  /** It matches whole segments of the path. */
+  /** Matches complete segments of the path. */
   readonly path: RegExp;
-  /** The day on which its vendor ended it; null while it is offered. */
+  /** The day on which its vendor retired it; null while it is offered. */
   readonly ended: string | null;
   readonly source: string;
   readonly date: string;
@@ -30,7 +30,7 @@ const methodRoute = (
   source: string,
 ): VendorRoute => ({ ...route(vendor, path, source), method });
 
-/** They are in the order in which they are looked through. */
+/** In the order of matching. */
 export const vendorRoutes: readonly VendorRoute[] = [
   route('anthropic', /^\/v1\/messages\/batches(?:\/|$)/, ANTHROPIC),
   route('anthropic', /^\/v1\/(?:skills|organizations)(?:\/|$)/, ANTHROPIC),

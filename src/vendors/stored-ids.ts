@@ -2,21 +2,19 @@ import type { DialectName } from '#extension';
 import type { JsonFields } from '../kernel';
 
 /** Content that a supplier stores in its account and a later request can refer to. */
-export type StoredKind =
+export type StoredContentKind =
   'response' | 'item' | 'reasoning' | 'conversation' | 'container' | 'file' | 'vector_store' | 'audio';
 
-/** The id of such content, as a request names it. */
 export interface StoredId {
   readonly id: string;
-  readonly kind: StoredKind;
+  readonly kind: StoredContentKind;
   readonly param: string;
 }
 
-/** A property of a request that holds one id, or a list of them. */
-export interface StoredPlace {
+/** A property of a request that holds one id, or a list of ids. */
+export interface StoredIdField {
   readonly name: string;
-  readonly kind: StoredKind;
-  /** The ids, if they are not the value of the property in every object. */
+  readonly kind: StoredContentKind;
   readonly ids?: (object: JsonFields) => unknown;
 }
 
@@ -29,7 +27,7 @@ const isHidden = ({ type, encrypted_content: encrypted, content }: JsonFields): 
 
 const stubNames = new Set(['type', 'id', 'status']);
 
-/** An input item that names an earlier one in place of repeating it. */
+/** An input item that refers to an earlier one instead of repeating it. */
 const isStub = (item: JsonFields): boolean =>
   !isHidden(item) &&
   (item.type === 'item_reference' ||
@@ -42,10 +40,10 @@ const filesIn = ({ variables }: JsonFields): unknown =>
     ? Object.values(variables).map((value: { readonly file_id?: unknown } | null) => value?.file_id)
     : undefined;
 
-type Places = ReadonlyMap<string, readonly StoredPlace[]>;
-type Row = readonly [name: string, kind: StoredKind, ids?: StoredPlace['ids']];
+type StoredIdFields = ReadonlyMap<string, readonly StoredIdField[]>;
+type StoredIdRow = readonly [name: string, kind: StoredContentKind, ids?: StoredIdField['ids']];
 
-const places = (table: Readonly<Record<string, readonly Row[]>>): Places =>
+const fieldsOf = (table: Readonly<Record<string, readonly StoredIdRow[]>>): StoredIdFields =>
   new Map(
     Object.entries(table).map(([holder, rows]) => [
       holder,
@@ -54,19 +52,19 @@ const places = (table: Readonly<Record<string, readonly Row[]>>): Places =>
   );
 
 /**
- * Where a request holds the id of stored content, by the property that holds its object; the empty name stands for the
- * body. Prompts, skills and voices are not listed, as only the operator creates them. `thread` is refused.
+ * The fields of a request that contain ids of stored content, by the property that holds their object; the empty name
+ * is the body. Prompts, skills and voices are not listed, as only the operator creates them; `thread` is refused.
  */
-export const storedPlaces: Readonly<Record<DialectName, Places>> = {
-  chat: places({ audio: [['id', 'audio']], file: [['file_id', 'file']] }),
-  messages: places({
+export const storedIdFields: Readonly<Record<DialectName, StoredIdFields>> = {
+  chat: fieldsOf({ audio: [['id', 'audio']], file: [['file_id', 'file']] }),
+  messages: fieldsOf({
     '': [['container', 'container']],
     container: [['id', 'container']],
     // Results of earlier code repeat the ids of its files, and no supplier reads them.
     content: [['file_id', 'file', ({ type, file_id: id }) => (type === 'container_upload' ? id : undefined)]],
     source: [['file_id', 'file']],
   }),
-  responses: places({
+  responses: fieldsOf({
     '': [
       ['previous_response_id', 'response'],
       ['conversation', 'conversation'],
@@ -93,22 +91,21 @@ export const storedPlaces: Readonly<Record<DialectName, Places>> = {
   }),
 };
 
-type Path = readonly [path: string, kind: StoredKind];
+type StoredIdPath = readonly [path: string, kind: StoredContentKind];
 
-const inItem: readonly Path[] = [
+const inItem: readonly StoredIdPath[] = [
   ['id', 'item'],
   ['container_id', 'container'],
   ['environment.container_id', 'container'],
   ['content.*.annotations.*.container_id', 'container'],
   ['content.*.annotations.*.file_id', 'file'],
 ];
-const below = (name: string, paths: readonly Path[]): readonly Path[] =>
+const prefixPaths = (name: string, paths: readonly StoredIdPath[]): readonly StoredIdPath[] =>
   paths.map(([path, kind]) => [`${name}.${path}`, kind]);
 
-const inResponse: readonly Path[] = [['id', 'response'], ...below('output.*', inItem)];
+const inResponse: readonly StoredIdPath[] = [['id', 'response'], ...prefixPaths('output.*', inItem)];
 
-/** Where complete answers and events of streams hand out such ids. */
-const handedOut: Readonly<Record<DialectName, readonly Path[]>> = {
+const idPaths: Readonly<Record<DialectName, readonly StoredIdPath[]>> = {
   chat: [
     ['choices.*.message.audio.id', 'audio'],
     ['choices.*.delta.audio.id', 'audio'],
@@ -120,33 +117,33 @@ const handedOut: Readonly<Record<DialectName, readonly Path[]>> = {
     ['content.*.content.content.*.file_id', 'file'],
     ['content_block.content.content.*.file_id', 'file'],
   ],
-  responses: [...inResponse, ...below('response', inResponse), ...below('item', inItem)],
+  responses: [...inResponse, ...prefixPaths('response', inResponse), ...prefixPaths('item', inItem)],
 };
 
-const split = (paths: readonly Path[]) => paths.map(([path, kind]) => ({ names: path.split('.'), kind }));
-const answerPlaces = {
-  chat: split(handedOut.chat),
-  messages: split(handedOut.messages),
-  responses: split(handedOut.responses),
+const splitPaths = (paths: readonly StoredIdPath[]) =>
+  paths.map(([path, kind]) => ({ names: path.split('.'), kind }));
+const splitIdPaths = {
+  chat: splitPaths(idPaths.chat),
+  messages: splitPaths(idPaths.messages),
+  responses: splitPaths(idPaths.responses),
 };
 
-/** Adds the ids of stored content that an answer, or an event of it, hands out. */
 export function addStoredIds(
-  ids: Map<string, StoredKind>,
+  ids: Map<string, StoredContentKind>,
   dialect: DialectName,
-  answer: unknown,
-): ReadonlyMap<string, StoredKind> {
-  for (const { names, kind } of answerPlaces[dialect]) visit(answer, names, 0, (id) => ids.set(id, kind));
+  response: unknown,
+): ReadonlyMap<string, StoredContentKind> {
+  for (const { names, kind } of splitIdPaths[dialect]) visit(response, names, 0, (id) => ids.set(id, kind));
   return ids;
 }
 
-function visit(value: unknown, names: readonly string[], at: number, take: (id: string) => unknown): void {
+function visit(value: unknown, names: readonly string[], at: number, add: (id: string) => unknown): void {
   const name = names[at];
   if (name === undefined) {
-    if (typeof value === 'string' && value !== '') take(value);
+    if (typeof value === 'string' && value !== '') add(value);
   } else if (name === '*') {
-    if (Array.isArray(value)) for (const item of value) visit(item, names, at + 1, take);
+    if (Array.isArray(value)) for (const item of value) visit(item, names, at + 1, add);
   } else if (typeof value === 'object' && value !== null) {
-    visit((value as JsonFields)[name], names, at + 1, take);
+    visit((value as JsonFields)[name], names, at + 1, add);
   }
 }

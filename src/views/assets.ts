@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 export const assetBase = '/assets/';
 
-/** Packages ship these files and the pages load them, by their address below the asset base. */
+/** Files that npm packages ship and pages load, by their path below the asset base. */
 const { resolve } = createRequire(__filename);
 const vendorFiles: ReadonlyMap<string, string> = new Map([
   ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],
@@ -22,11 +22,11 @@ const vendorFiles: ReadonlyMap<string, string> = new Map([
 export type AssetResolver = (name: string) => string;
 
 /**
- * The address carries a hash of the content, so a browser may keep a file for
- * ever and still sees a new release at once.
+ * Resolves asset URLs that contain a hash of the content: browsers may cache them forever and still see a new release
+ * immediately.
  */
 export function createAssetResolver(publicFolder: string): AssetResolver {
-  const files = assetFiles(publicFolder);
+  const files = readAssetFiles(publicFolder);
   return (name) => {
     const file = files.get(name);
     if (file === undefined) throw new Error(`There is no asset named "${name}"`);
@@ -36,12 +36,10 @@ export function createAssetResolver(publicFolder: string): AssetResolver {
 
 export interface AssetFile {
   readonly path: string;
-  /** The hash of its content. */
   readonly version: string;
 }
 
-/** Every asset by its name below the asset base. */
-export function assetFiles(publicFolder: string): ReadonlyMap<string, AssetFile> {
+export function readAssetFiles(publicFolder: string): ReadonlyMap<string, AssetFile> {
   const files = new Map<string, AssetFile>();
   const add = (name: string, path: string): void => {
     const version = createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);

@@ -1,15 +1,15 @@
 import type { ViewEngine, ViewEngineOptions } from './view-engine';
 
-/** Templates and their packages are loaded with the first engine: a node without pages has none of them. */
+/** Loads templates and their packages lazily, as a node without pages needs none of them. */
 export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
   const { createTemplateEngine } = await import('./template-engine.js');
   return createTemplateEngine(options);
 }
 
-/** For a node without pages, where nothing is rendered. */
+/** View engine of a node without pages; every call throws. */
 export const noViewEngine = (): ViewEngine => {
-  const refuse = (): never => {
+  const throwNoPages = (): never => {
     throw new Error('this node serves no pages');
   };
-  return { render: refuse, translator: refuse, attach: refuse };
+  return { render: throwNoPages, translator: throwNoPages, attach: throwNoPages };
 };

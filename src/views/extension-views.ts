@@ -5,68 +5,72 @@ import { ExtensionRefused, type LoadedExtension } from '../extensions';
 import { parseJsonText } from '../kernel';
 import { createHelpers } from './helpers';
 import { projectFolder } from './project-folder';
-import { layoutOf, partialsPrefix, readTemplates } from './templates';
+import { splitLayout, partialsPrefix, readTemplates } from './templates';
 import { type Locale, locales } from './view-context';
 
-/** Where the views and texts of an extension are, as they were found right. */
 export interface ExtensionViews {
   readonly id: string;
   readonly viewsFolder: string | null;
   readonly messages: Readonly<Record<Locale, object>> | null;
 }
 
-/** Keys that something else than a template uses, such as the navigation. */
-export interface UsedParts {
+/** Views and message keys that something other than a template uses, such as the navigation. */
+export interface ViewReferences {
   readonly views: readonly string[];
   readonly keys: readonly string[];
 }
 
-/** The views and texts of an extension. What is missing or does not compile refuses the start. */
-export function verifiedViewsOf(
+/** Verifies the views and texts of an extension; throws if something is missing or does not compile. */
+export function verifyViews(
   { id, folder, parts }: LoadedExtension,
-  used: UsedParts = { views: [], keys: [] },
+  references: ViewReferences = { views: [], keys: [] },
 ): ExtensionViews {
   const refuse = (reason: string): never => {
     throw new ExtensionRefused(id, reason);
   };
-  const folderOf = (name: 'views' | 'messages'): string | null => {
-    const given = parts[name];
-    if (given === undefined) return null;
-    if (typeof given !== 'string') return refuse(`its ${name} is no path of a folder`);
-    const path = join(folder, given);
+  const resolveFolder = (name: 'views' | 'messages'): string | null => {
+    const configured = parts[name];
+    if (configured === undefined) return null;
+    if (typeof configured !== 'string') return refuse(`its ${name} is no path of a folder`);
+    const path = join(folder, configured);
     if (!existsSync(path)) return refuse(`its folder of ${name}, ${path}, is missing`);
     const inside = relative(realpathSync(folder), realpathSync(path));
     return inside.startsWith('..') ? refuse(`its folder of ${name} lies outside of it, in ${path}`) : path;
   };
-  const viewsFolder = folderOf('views');
-  const messagesFolder = folderOf('messages');
-  const messages = messagesFolder === null ? null : messagesIn(messagesFolder, refuse);
-  const known = new Set(messages === null ? [] : keysOf(messages.en).map(withoutPlural));
-  const host = hostKeys();
-  for (const key of used.keys)
-    if (!known.has(key)) refuse(`its messages in ${locales[0]} lack the key ${key}`);
+  const viewsFolder = resolveFolder('views');
+  const messagesFolder = resolveFolder('messages');
+  const messages = messagesFolder === null ? null : readAllMessages(messagesFolder, refuse);
+  const ownKeys = new Set(messages === null ? [] : keysOf(messages.en).map(withoutPlural));
+  const inheritedKeys = readHostKeys();
+  for (const key of references.keys)
+    if (!ownKeys.has(key)) refuse(`its messages in ${locales[0]} lack the key ${key}`);
   const templates = new Map(viewsFolder === null ? [] : readTemplates(viewsFolder));
-  const view = used.views.find((name) => !templates.has(name));
-  if (view !== undefined)
-    refuse(`one of its pages shows the view ${view}, which is not in its folder of views`);
+  const missingView = references.views.find((name) => !templates.has(name));
+  if (missingView !== undefined)
+    refuse(`one of its pages shows the view ${missingView}, which is not in its folder of views`);
   for (const [name, source] of templates) {
-    const problem = problemIn(id, source, templates, (key) => known.has(key) || host.has(key));
+    const problem = findTemplateProblem(
+      id,
+      source,
+      templates,
+      (key) => ownKeys.has(key) || inheritedKeys.has(key),
+    );
     if (problem !== null) refuse(`its template ${name} ${problem}`);
   }
   return { id, viewsFolder, messages };
 }
 
-function problemIn(
+function findTemplateProblem(
   id: string,
   source: string,
   templates: ReadonlyMap<string, string>,
   isKnown: (key: string) => boolean,
 ): string | null {
-  const { layout, body } = layoutOf(source);
+  const { layout, body } = splitLayout(source);
   if (layout !== undefined && !existsSync(join(projectFolder, 'views', 'layouts', `${layout}.hbs`)))
     return `names the layout ${layout}, which the host does not have`;
   try {
-    const { program, keys, partials, raw } = ownTemplate(id, body);
+    const { program, keys, partials, raw } = parseExtensionTemplate(id, body);
     const key = keys.find((name) => !isKnown(name));
     if (key !== undefined) return `uses the key ${key}, which neither its messages nor the host's have`;
     if (raw !== undefined) return `prints ${raw} without escaping: write it with two braces`;
@@ -88,21 +92,21 @@ function hasPartial(id: string, name: string, templates: ReadonlyMap<string, str
 const helperNames = (): Record<string, boolean> =>
   Object.fromEntries(Object.keys(createHelpers(() => '')).map((name) => [name, true]));
 
-/** A template of an extension, whose `t` finds the texts of the extension before those of the host. */
-export function ownTemplate(id: string, source: string) {
-  const reader = new OwnTexts(id);
+/** Parses a template of an extension; its `t` prefers the texts of the extension to those of the host. */
+export function parseExtensionTemplate(id: string, source: string) {
+  const visitor = new ExtensionTextVisitor(id);
   const program = Handlebars.parse(source);
-  reader.accept(program);
-  const { keys, partials, raw } = reader;
+  visitor.accept(program);
+  const { keys, partials, raw } = visitor;
   return { program, keys, partials, raw };
 }
 
-type Call = hbs.AST.MustacheStatement | hbs.AST.SubExpression;
+type HelperCall = hbs.AST.MustacheStatement | hbs.AST.SubExpression;
 
-class OwnTexts extends Handlebars.Visitor {
+class ExtensionTextVisitor extends Handlebars.Visitor {
   readonly keys: string[] = [];
   readonly partials: string[] = [];
-  /** The first value that `{{{…}}}` or `{{&…}}` prints as markup. */
+  /** The first value printed without escaping, by `{{{…}}}` or `{{&…}}`. */
   raw: string | undefined;
 
   constructor(private readonly id: string) {
@@ -111,31 +115,31 @@ class OwnTexts extends Handlebars.Visitor {
 
   override MustacheStatement(call: hbs.AST.MustacheStatement): void {
     super.MustacheStatement(call);
-    // An unescaped value lets one user's text add buttons that act on behalf of the user who opens the page.
+    // Unescaped output lets one user inject buttons that act on behalf of whoever opens the page.
     if (!call.escaped) this.raw ??= String((call.path as hbs.AST.PathExpression).original);
-    this.takeText(call);
+    this.rewriteTranslation(call);
   }
 
   override SubExpression(call: hbs.AST.SubExpression): void {
     super.SubExpression(call);
-    this.takeText(call);
+    this.rewriteTranslation(call);
   }
 
   override PartialStatement(partial: hbs.AST.PartialStatement): void {
     super.PartialStatement(partial);
-    this.takePartial(partial.name);
+    this.collectPartial(partial.name);
   }
 
   override PartialBlockStatement(partial: hbs.AST.PartialBlockStatement): void {
     super.PartialBlockStatement(partial);
-    this.takePartial(partial.name);
+    this.collectPartial(partial.name);
   }
 
-  private takePartial(name: hbs.AST.PathExpression | hbs.AST.SubExpression): void {
+  private collectPartial(name: hbs.AST.PathExpression | hbs.AST.SubExpression): void {
     if ('original' in name) this.partials.push(String(name.original));
   }
 
-  private takeText(call: Call): void {
+  private rewriteTranslation(call: HelperCall): void {
     const path = call.path as hbs.AST.PathExpression;
     if (path.original !== 't') return;
     const [key] = call.params;
@@ -153,25 +157,25 @@ class OwnTexts extends Handlebars.Visitor {
 
 type Messages = Readonly<Record<string, unknown>>;
 
-function messagesIn(folder: string, refuse: (reason: string) => never): Record<Locale, Messages> {
+function readAllMessages(folder: string, refuse: (reason: string) => never): Record<Locale, Messages> {
   const messages = Object.fromEntries(
-    locales.map((locale) => [locale, messagesOf(join(folder, `${locale}.json`), locale, refuse)]),
+    locales.map((locale) => [locale, readMessages(join(folder, `${locale}.json`), locale, refuse)]),
   ) as Record<Locale, Messages>;
-  const all = new Set(locales.flatMap((locale) => keysOf(messages[locale]).map(withoutPlural)));
+  const allKeys = new Set(locales.flatMap((locale) => keysOf(messages[locale]).map(withoutPlural)));
   for (const locale of locales) {
-    const own = new Set(keysOf(messages[locale]).map(withoutPlural));
-    const missing = [...all].find((key) => !own.has(key));
+    const ownKeys = new Set(keysOf(messages[locale]).map(withoutPlural));
+    const missing = [...allKeys].find((key) => !ownKeys.has(key));
     if (missing !== undefined) refuse(`its messages in ${locale} lack the key ${missing}`);
   }
   return messages;
 }
 
-function messagesOf(file: string, locale: Locale, refuse: (reason: string) => never): Messages {
+function readMessages(file: string, locale: Locale, refuse: (reason: string) => never): Messages {
   if (!existsSync(file)) return refuse(`it has no messages in ${locale}: ${file} is missing`);
   try {
-    const found = parseJsonText(readFileSync(file, 'utf8')) as Messages;
-    const key = entriesOf(found).find(([, text]) => typeof text !== 'string')?.[0];
-    return key === undefined ? found : refuse(`its messages in ${locale} have no text at ${key}`);
+    const messages = parseJsonText(readFileSync(file, 'utf8')) as Messages;
+    const key = entriesOf(messages).find(([, text]) => typeof text !== 'string')?.[0];
+    return key === undefined ? messages : refuse(`its messages in ${locale} have no text at ${key}`);
   } catch (error) {
     if (error instanceof ExtensionRefused) throw error;
     return refuse(`its messages in ${locale} are no JSON: ${file}`);
@@ -188,12 +192,14 @@ const entriesOf = (messages: object, start = ''): [key: string, text: unknown][]
 
 const keysOf = (messages: object): string[] => entriesOf(messages).map(([key]) => key);
 
-/** Languages differ in how many plural forms they have. */
+/** Strips the plural suffix, because languages differ in their plural forms. */
 const withoutPlural = (key: string): string => key.replace(/_(?:zero|one|two|few|many|other)$/, '');
 
-let ofHost: ReadonlySet<string> | undefined;
+let hostKeyCache: ReadonlySet<string> | undefined;
 
-function hostKeys(): ReadonlySet<string> {
+function readHostKeys(): ReadonlySet<string> {
   const file = join(projectFolder, 'locales', `${locales[0]}.json`);
-  return (ofHost ??= new Set(keysOf(parseJsonText(readFileSync(file, 'utf8')) as object).map(withoutPlural)));
+  return (hostKeyCache ??= new Set(
+    keysOf(parseJsonText(readFileSync(file, 'utf8')) as object).map(withoutPlural),
+  ));
 }

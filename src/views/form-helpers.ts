@@ -1,13 +1,13 @@
 import Handlebars, { type HelperDelegate, type HelperOptions, type SafeString } from 'handlebars';
-import { boundsOf } from './field-bounds';
+import { attributesFor } from './field-attributes';
 import { formPageField, type Option, type Pair, PrintedForm, type Scalar, textOf } from './forms';
 import { dataOf, escape, type RenderData, safe } from './render-data';
 import type { Translate } from './translations';
 
-type Attributes = Readonly<Record<string, Scalar>>;
+type HtmlAttributes = Readonly<Record<string, Scalar>>;
 
-/** True stands for an attribute without a value; what is absent or false is left out. */
-const attributesText = (attributes: Attributes): string =>
+/** Renders `true` as an attribute without a value and omits absent or false ones. */
+const renderAttributes = (attributes: HtmlAttributes): string =>
   Object.entries(attributes)
     .filter(([, value]) => value !== undefined && value !== null && value !== false)
     .map(([name, value]) => (value === true ? ` ${name}` : ` ${name}="${escape(textOf(value))}"`))
@@ -17,13 +17,13 @@ interface FormHash {
   readonly method?: 'get' | 'post';
   readonly action: string;
   readonly page?: boolean;
-  readonly carries?: Attributes | readonly { readonly name: string; readonly value: Scalar }[];
+  readonly carries?: HtmlAttributes | readonly { readonly name: string; readonly value: Scalar }[];
 }
 
 /**
- * `{{#form action="…" class="…" carries=(object id=id)}}…{{/form}}` changes something. The hidden fields stay
- * the same when the page is shown again, and tell the form from others of its address. Other names are
- * attributes. `page=false` leaves the page to the form's buttons, and `method="get"` changes nothing.
+ * `{{#form action="…" class="…" carries=(object id=id)}}…{{/form}}` renders a form that changes something. The hidden
+ * fields identify the form among others with the same action; other names are attributes.
+ * `page=false` leaves the page to the form's buttons, and `method="get"` changes nothing.
  */
 function form(this: unknown, options: HelperOptions): SafeString {
   const {
@@ -36,38 +36,39 @@ function form(this: unknown, options: HelperOptions): SafeString {
   const { forms, banner } = dataOf(options);
   const pairs = Array.isArray(carries)
     ? carries.map(({ name, value }: { name: string; value: Scalar }): Pair => [name, value])
-    : Object.entries(carries as Attributes);
-  const own = method === 'post' ? forms.begin(action, attributes['id'], pairs) : new PrintedForm();
-  const frame = Handlebars.createFrame(options.data) as RenderData;
-  frame.form = own;
-  const inside = options.fn(this, { data: frame });
-  const address = method === 'post' && page ? forms.context?.page : undefined;
-  const hidden = [...(address === undefined ? [] : [[formPageField, address] as Pair]), ...pairs].map(
-    (pair) => `<input${attributesText({ type: 'hidden', name: pair[0], value: own.carried(pair) })}>`,
+    : Object.entries(carries as HtmlAttributes);
+  const printedForm =
+    method === 'post' ? forms.startForm(action, attributes['id'], pairs) : new PrintedForm();
+  const childFrame = Handlebars.createFrame(options.data) as RenderData;
+  childFrame.form = printedForm;
+  const content = options.fn(this, { data: childFrame });
+  const pageAddress = method === 'post' && page ? forms.context?.page : undefined;
+  const hidden = [...(pageAddress === undefined ? [] : [[formPageField, pageAddress] as Pair]), ...pairs].map(
+    (pair) =>
+      `<input${renderAttributes({ type: 'hidden', name: pair[0], value: printedForm.carriedValue(pair) })}>`,
   );
-  const tag = `<form${attributesText({ method, action, ...attributes })}>`;
-  return safe(`${banner(own.banner())}${tag}${hidden.join('')}${inside}</form>`);
+  const tag = `<form${renderAttributes({ method, action, ...attributes })}>`;
+  return safe(`${banner(printedForm.banner())}${tag}${hidden.join('')}${content}</form>`);
 }
 
-/** `{{#fold class="…"}}<summary>…</summary>…{{/fold}}` is open where something in it is to be looked at. */
+/** `{{#fold class="…"}}<summary>…</summary>…{{/fold}}` is open if something inside needs attention. */
 function fold(this: unknown, options: HelperOptions): SafeString {
-  const { open, ...attributes } = options.hash as Attributes;
+  const { open, ...attributes } = options.hash as HtmlAttributes;
   const { forms } = dataOf(options);
-  const before = forms.shown;
-  const inside = options.fn(this);
-  const isOpen = Boolean(open) || forms.shown > before;
-  return safe(`<details${attributesText({ open: isOpen, ...attributes })}>${inside}</details>`);
+  const countBefore = forms.attentionCount;
+  const content = options.fn(this);
+  const isOpen = Boolean(open) || forms.attentionCount > countBefore;
+  return safe(`<details${renderAttributes({ open: isOpen, ...attributes })}>${content}</details>`);
 }
 
-/** `{{#main}}…{{/main}}` is what a page is about, below what is said of the page as a whole. */
+/** `{{#main}}…{{/main}}` renders the page content below the page's banner. */
 function main(this: unknown, options: HelperOptions): SafeString {
-  const inside = options.fn(this);
+  const content = options.fn(this);
   const { forms, banner } = dataOf(options);
-  return safe(`<main id="main" tabindex="-1">${banner(forms.notice())}${inside}</main>`);
+  return safe(`<main id="main" tabindex="-1">${banner(forms.notice())}${content}</main>`);
 }
 
-/** A template says this of a control. */
-interface Control {
+interface ControlOptions {
   readonly name: string;
   readonly id?: string;
   readonly type?: string;
@@ -77,63 +78,87 @@ interface Control {
   readonly disabled?: Scalar;
   readonly autofocus?: boolean;
   readonly help?: string;
-  /** The id of what describes it beside its help. */
+  /** Id of an element that describes the control in addition to its help. */
   readonly describedBy?: string;
   readonly error?: string;
   readonly options?: readonly (Option | string)[];
-  /** The beginning of the keys of its options' labels. */
+  /** Prefix of the keys of the options' labels. */
   readonly labels?: string;
-  /** The label of an option without a value. */
   readonly empty?: string;
-  /** The form that it belongs to, where it stands outside of it. */
+  /** Id of the form, if the control is outside of it. */
   readonly form?: string;
 }
 
 /**
- * `{{#with (control this)}}` or `{{#with (control name="…" type="…")}}` is the control with what was typed and what is
- * wrong. Its `attributes` are what its field takes, what describes it, and the focus of the first one at fault.
+ * `{{#with (control this)}}` or `{{#with (control name="…" type="…")}}` is the control with its submitted value and
+ * error. Its `attributes` hold the constraints, the descriptions and the focus of the first invalid control.
  */
 function control(...input: unknown[]) {
   const options = input.at(-1) as HelperOptions;
-  const given = { ...(input.length > 1 ? (input[0] as object) : {}), ...options.hash } as Control;
-  const { forms, form: around, translate } = dataOf(options);
-  const own = (given.form === undefined ? around : forms.withId(given.form)) ?? new PrintedForm();
-  const { type = 'text', name, help, id = name } = given;
-  const choices = choicesOf(given, translate);
-  const { isChanged = false, ...kept } = keptIn(own, given, choices);
-  const refusal = own.takeError(name);
-  const error = refusal ?? given.error;
-  if (error !== undefined || isChanged) forms.shown += 1;
-  const { type: taken = type, required, ...bounds } = boundsOf(type, own.declared?.get(name) ?? {});
-  const autofocus = (refusal !== undefined || given.autofocus === true) && !forms.hasFocus;
+  const definition = { ...(input.length > 1 ? (input[0] as object) : {}), ...options.hash } as ControlOptions;
+  const { forms, form: enclosingForm, translate } = dataOf(options);
+  const printedForm =
+    (definition.form === undefined ? enclosingForm : forms.withId(definition.form)) ?? new PrintedForm();
+  const { type = 'text', name, help, id = name } = definition;
+  const choices = buildChoices(definition, translate);
+  const { isChanged = false, ...state } = controlState(printedForm, definition, choices);
+  const formError = printedForm.takeError(name);
+  const error = formError ?? definition.error;
+  if (error !== undefined || isChanged) forms.attentionCount += 1;
+  const {
+    type: controlType = type,
+    required,
+    ...constraints
+  } = attributesFor(type, printedForm.declared?.get(name) ?? {});
+  const autofocus = (formError !== undefined || definition.autofocus === true) && !forms.hasFocus;
   forms.hasFocus ||= autofocus;
-  const described = [error && `${id}-error`, help && `${id}-help`, given.describedBy].filter(Boolean);
-  const attributes = attributesText({
-    required: required === true || Boolean(given.required),
-    disabled: Boolean(given.disabled),
-    ...bounds,
-    'aria-describedby': described.join(' ') || undefined,
+  const descriptionIds = [error && `${id}-error`, help && `${id}-help`, definition.describedBy].filter(
+    Boolean,
+  );
+  const attributes = renderAttributes({
+    required: required === true || Boolean(definition.required),
+    disabled: Boolean(definition.disabled),
+    ...constraints,
+    'aria-describedby': descriptionIds.join(' ') || undefined,
     'aria-invalid': error === undefined ? undefined : 'true',
     autofocus,
   });
-  return { ...given, id, type: taken, options: choices, ...kept, error, attributes: safe(attributes) };
+  return {
+    ...definition,
+    id,
+    type: controlType,
+    options: choices,
+    ...state,
+    error,
+    attributes: safe(attributes),
+  };
 }
 
-function keptIn(own: PrintedForm, { name, type = 'text', value }: Control, choices: readonly Option[]) {
-  if (type === 'checkbox' || type === 'radio') return own.isTicked(name, textOf(value ?? 'on'));
-  const chosen = choices.find(({ selected }) => selected === true) ?? choices[0];
-  return own.typedInto(name, type, textOf(type === 'select' ? chosen?.value : value), choices);
+function controlState(
+  printedForm: PrintedForm,
+  { name, type = 'text', value }: ControlOptions,
+  choices: readonly Option[],
+) {
+  if (type === 'checkbox' || type === 'radio') return printedForm.checkedState(name, textOf(value ?? 'on'));
+  const selectedOption = choices.find(({ selected }) => selected === true) ?? choices[0];
+  return printedForm.typedState(
+    name,
+    type,
+    textOf(type === 'select' ? selectedOption?.value : value),
+    choices,
+  );
 }
 
-function choicesOf({ options = [], labels, empty }: Control, translate: Translate): Option[] {
-  const none = empty === undefined ? [] : [{ value: '', label: empty }];
-  const given = options.map((option) => (typeof option === 'string' ? { value: option } : option));
+function buildChoices({ options = [], labels, empty }: ControlOptions, translate: Translate): Option[] {
+  const emptyOption = empty === undefined ? [] : [{ value: '', label: empty }];
+  const normalisedOptions = options.map((option) =>
+    typeof option === 'string' ? { value: option } : option,
+  );
   const labelOf = ({ value, label = value }: Option): string =>
     labels === undefined ? label : translate(labels + value);
-  return [...none, ...given.map((option) => ({ ...option, label: labelOf(option) }))];
+  return [...emptyOption, ...normalisedOptions.map((option) => ({ ...option, label: labelOf(option) }))];
 }
 
-/** The error of a group of controls, which stands above them. */
 const fault = (name: string, options: HelperOptions) => ({
   id: name,
   error: dataOf(options).form?.errorOf(name),

@@ -1,23 +1,23 @@
 import type { Locale } from './view-context';
 
-/** A decimal string, nano-dollars, or a plain count. Money never arrives as a float. */
+/** A decimal string, nano-dollars (bigint), or a plain count; never a float. */
 export type Amount = string | bigint;
 
 const nanoPerUnit = 1_000_000_000n;
 const formatters = new Map<string, Intl.NumberFormat>();
 const dateFormatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Building an Intl formatter costs far more than using one, and a table uses thousands. */
+/** Caches formatters: building one costs far more than using it, and a table uses thousands. */
 function numberFormat(locale: Locale, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = locale + JSON.stringify(options);
-  const known = formatters.get(key);
-  if (known) return known;
+  const cached = formatters.get(key);
+  if (cached) return cached;
   const formatter = new Intl.NumberFormat(locale, options);
   formatters.set(key, formatter);
   return formatter;
 }
 
-function decimalOf(amount: Amount): Intl.StringNumericLiteral {
+function toDecimal(amount: Amount): Intl.StringNumericLiteral {
   if (typeof amount === 'string') return amount as Intl.StringNumericLiteral;
   const magnitude = amount < 0n ? -amount : amount;
   const fraction = (magnitude % nanoPerUnit).toString().padStart(9, '0');
@@ -25,41 +25,41 @@ function decimalOf(amount: Amount): Intl.StringNumericLiteral {
   return `${sign}${magnitude / nanoPerUnit}.${fraction}` as Intl.StringNumericLiteral;
 }
 
-/** Only the choice of digits depends on this comparison; the amount itself is formatted exactly. */
+/** Chooses the number of digits only; the amount is formatted exactly. */
 function isBelowCent(decimal: Intl.StringNumericLiteral): boolean {
-  const size = Math.abs(Number(decimal));
-  return size > 0 && size < 0.01;
+  const magnitude = Math.abs(Number(decimal));
+  return magnitude > 0 && magnitude < 0.01;
 }
 
 const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' } as const;
 
-/** Ledgers, wallets, budgets: two decimals. Less than a cent is still not nothing. */
+/** Formats ledger, wallet and budget amounts with two decimals. Amounts below one cent keep significant digits. */
 export function formatMoney(locale: Locale, amount: Amount): string {
-  return moneyWith(2, locale, decimalOf(amount));
+  return formatMoneyWithDigits(2, locale, toDecimal(amount));
 }
 
-const MOST_DIGITS = 9;
+const MAX_FRACTION_DIGITS = 9;
 
-/** Amounts that are read beside one another have as many digits as it takes to tell them apart. */
+/** Formats amounts shown next to each other with enough digits to tell them apart. */
 export function formatMoneys(locale: Locale, amounts: readonly Amount[]): string[] {
-  const decimals = amounts.map(decimalOf);
-  const different = new Set(decimals.map(Number)).size;
+  const decimals = amounts.map(toDecimal);
+  const distinctCount = new Set(decimals.map(Number)).size;
   for (let digits = 2; ; digits += 1) {
-    const texts = decimals.map((decimal) => moneyWith(digits, locale, decimal));
-    if (digits === MOST_DIGITS || new Set(texts).size >= different) return texts;
+    const texts = decimals.map((decimal) => formatMoneyWithDigits(digits, locale, decimal));
+    if (digits === MAX_FRACTION_DIGITS || new Set(texts).size >= distinctCount) return texts;
   }
 }
 
-function moneyWith(digits: number, locale: Locale, decimal: Intl.StringNumericLiteral): string {
-  const size = isBelowCent(decimal)
+function formatMoneyWithDigits(digits: number, locale: Locale, decimal: Intl.StringNumericLiteral): string {
+  const digitOptions = isBelowCent(decimal)
     ? { maximumSignificantDigits: digits }
     : { maximumFractionDigits: digits };
-  return numberFormat(locale, { ...currency, ...size }).format(decimal);
+  return numberFormat(locale, { ...currency, ...digitOptions }).format(decimal);
 }
 
-/** The cost of one request has four decimals, and below a cent four significant digits. */
+/** Formats the cost of one request with four decimals, or four significant digits below one cent. */
 export function formatCost(locale: Locale, amount: Amount): string {
-  const decimal = decimalOf(amount);
+  const decimal = toDecimal(amount);
   const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 4 };
   return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
@@ -68,7 +68,7 @@ export function formatNumber(locale: Locale, value: number | bigint): string {
   return numberFormat(locale, {}).format(value);
 }
 
-/** Figures are full up to 100,000; beyond that a reader compares magnitudes. */
+/** Shows numbers in full below 100,000 and compact from there on. */
 export function formatCompact(locale: Locale, value: number | bigint): string {
   if (value < 100_000) return formatNumber(locale, value);
   return numberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
@@ -79,7 +79,7 @@ export function formatPercent(locale: Locale, ratio: number): string {
   return numberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(ratio);
 }
 
-/** The symbols of the second are the same in every language; the number is not. */
+/** The unit symbols are the same in every language; the number format is not. */
 export function formatLatency(locale: Locale, milliseconds: number): string {
   if (milliseconds < 999.5) {
     return `${numberFormat(locale, { maximumFractionDigits: 0 }).format(milliseconds)}\u00a0ms`;
@@ -100,7 +100,7 @@ const timeStyles: Record<TimeStyle, Intl.DateTimeFormatOptions> = {
   month: { month: 'short', year: 'numeric' },
 };
 
-/** English without a country would put the month before the day. */
+/** Uses British English, because `en` alone would put the month before the day. */
 const dateTag = (locale: Locale): string => (locale === 'en' ? 'en-GB' : locale);
 
 export function formatTime(locale: Locale, timeZone: string, instant: Date, style: TimeStyle): string {

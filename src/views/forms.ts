@@ -1,6 +1,6 @@
-import type { FieldAttributes } from './field-bounds';
+import type { FieldAttributes } from './field-attributes';
 
-/** The fields of the form that an address takes; null for an address that declares none. */
+/** Looks up the fields of the form that an address accepts; null if the address declares none. */
 type DeclaredFields = (action: string) => ReadonlyMap<string, FieldAttributes> | null;
 
 export interface Banner {
@@ -8,24 +8,21 @@ export interface Banner {
   readonly code: string;
 }
 
-/** It is shown again on its own page. Its text stands above it, before what belongs to no field. */
+/** A rejected form, shown again on its page with a banner above it. */
 export interface RefusedForm extends Banner {
-  /** The form was sent to this path, without its query. */
+  /** Path the form was submitted to, without the query. */
   readonly path: string;
   readonly posted: Readonly<Record<string, unknown>>;
-  /** The reasons have the names of fields; one without a field in the form is told above it. */
+  /** Messages by field name; those without a field in the form go into the banner. */
   readonly errors: ReadonlyMap<string, string>;
-  /** A concurrent edit: fields show the stored values, and this tells the typed ones. */
+  /** Set after a concurrent edit: fields show the stored values, and this function describes the submitted ones. */
   readonly typed?: (value: string) => string;
 }
 
-/** A page tells its forms this beside their models. */
 export interface FormsContext {
-  /** Its address, to which a refused form returns. */
   readonly page: string;
   readonly declaredAt: DeclaredFields;
   readonly refused?: RefusedForm;
-  /** It stands on top of the page. */
   readonly notice?: Banner;
 }
 
@@ -38,34 +35,34 @@ export interface Option {
   readonly selected?: boolean;
 }
 
-/** A control shows this in place of its model's value. */
-interface Kept {
+/** Overrides for a control's model, taken from the submitted form. */
+interface ControlState {
   readonly value?: string;
   readonly checked?: boolean;
   readonly options?: readonly Option[];
-  /** It tells what was typed, where the control shows something else. */
+  /** The submitted value as text, if the control shows something else. */
   readonly typed?: string;
   readonly isChanged?: boolean;
 }
 
-/** Every form that changes something says on which page it stands. */
 export const formPageField = '_page';
 
-/** A hidden field that makes a form sent twice act once: it is kept, so that a second try is the same form. */
+/**
+ * Idempotency token of a form. Preserved when the form is shown again, so that a retry counts as the same submission.
+ */
 const formTokenField = 'token';
-/** They differ with each showing, so they do not tell a form from others of its address. */
-const madeAnew = new Set(['version', formTokenField]);
-/** Text typed into them never comes back. */
-const unkept = new Set(['password', 'file']);
+/** Hidden fields that differ on each rendering, so they do not identify a form. */
+const volatileFields = new Set(['version', formTokenField]);
+/** Control types whose submitted value is never shown again. */
+const unrestoredTypes = new Set(['password', 'file']);
 
 export const textOf = (value: Scalar): string => String(value ?? '');
 const textsOf = (value: unknown): string[] =>
   [value].flat().filter((one): one is string => typeof one === 'string');
 
-/** A form while it is printed. */
 export class PrintedForm {
-  private readonly seen = new Map<string, number>();
-  private readonly told = new Set<string>();
+  private readonly occurrences = new Map<string, number>();
+  private readonly reported = new Set<string>();
 
   constructor(
     readonly declared: ReadonlyMap<string, FieldAttributes> | null = null,
@@ -76,89 +73,94 @@ export class PrintedForm {
     return this.refused?.errors.get(name);
   }
 
-  /** It is told once, at the first control of its name. */
+  /** Returns the error at the first control of the name only. */
   takeError(name: string): string | undefined {
-    if (this.told.has(name)) return undefined;
-    this.told.add(name);
+    if (this.reported.has(name)) return undefined;
+    this.reported.add(name);
     return this.errorOf(name);
   }
 
-  /** The banner above the form has the reason for the refusal, and all that none of its controls told. */
+  /** Returns the reason of the rejection, followed by the errors that no control has shown. */
   banner(): Banner | null {
     if (this.refused === undefined) return null;
     const { text, code, errors } = this.refused;
-    const others = [...errors].filter(([name]) => !this.told.has(name)).map(([, untold]) => untold);
-    return { text: [text, ...others].join(' '), code };
+    const otherErrors = [...errors]
+      .filter(([name]) => !this.reported.has(name))
+      .map(([, message]) => message);
+    return { text: [text, ...otherErrors].join(' '), code };
   }
 
-  carried([name, value]: Pair): string {
-    const isKept = name === formTokenField && this.errorOf(name) === undefined;
-    return (isKept ? textsOf(this.refused?.posted[name])[0] : undefined) ?? textOf(value);
+  carriedValue([name, value]: Pair): string {
+    const isRestored = name === formTokenField && this.errorOf(name) === undefined;
+    return (isRestored ? textsOf(this.refused?.posted[name])[0] : undefined) ?? textOf(value);
   }
 
-  isTicked(name: string, value: string): Kept {
+  checkedState(name: string, value: string): ControlState {
     if (this.refused === undefined || this.refused.typed !== undefined) return {};
     return { checked: textsOf(this.refused.posted[name]).includes(value) };
   }
 
-  typedInto(name: string, type: string, stored: string, options: readonly Option[]): Kept {
-    // Fields that a form repeats are told apart by their order.
-    const place = this.seen.get(name) ?? 0;
-    this.seen.set(name, place + 1);
-    const value = textsOf(this.refused?.posted[name])[place];
+  typedState(name: string, type: string, stored: string, options: readonly Option[]): ControlState {
+    // Repeated fields are matched by position.
+    const position = this.occurrences.get(name) ?? 0;
+    this.occurrences.set(name, position + 1);
+    const value = textsOf(this.refused?.posted[name])[position];
     if (value === undefined || value === stored) return {};
     const isChanged = true;
-    if (unkept.has(type)) return { isChanged };
+    if (unrestoredTypes.has(type)) return { isChanged };
     const option = options.find((one) => one.value === value);
     if (this.refused?.typed !== undefined)
       return { isChanged, typed: this.refused.typed(option?.label ?? value) };
     if (type !== 'select') return { isChanged, value };
-    // A choice that is not offered any more leaves the list as it was.
+    // A choice that is no longer offered leaves the list unchanged.
     if (option === undefined) return { isChanged };
     return { isChanged, options: options.map((one) => ({ ...one, selected: one === option })) };
   }
 }
 
-/** The forms of a page while it is printed. */
 export class PageForms {
-  /** The first field that is invalid has the focus. */
+  /** Set once a control has the focus; the first invalid one gets it. */
   hasFocus = false;
-  /** So many things to be looked at were printed; a part that folds one of them away is open. */
-  shown = 0;
-  private readonly named = new Map<unknown, PrintedForm>();
-  private isPlaced = false;
+  /** Number of items that need attention so far; a fold that contains one is rendered open. */
+  attentionCount = 0;
+  private readonly formsById = new Map<unknown, PrintedForm>();
+  private isRefusalShown = false;
 
   constructor(readonly context: FormsContext | undefined) {}
 
-  begin(action: string, id: unknown, carried: readonly Pair[]): PrintedForm {
-    const refused = this.isRefused(action, carried) ? this.context?.refused : undefined;
+  startForm(action: string, id: unknown, carried: readonly Pair[]): PrintedForm {
+    const refused = this.isRefusedForm(action, carried) ? this.context?.refused : undefined;
     if (refused !== undefined) {
-      this.isPlaced = true;
-      this.shown += 1;
+      this.isRefusalShown = true;
+      this.attentionCount += 1;
     }
     const form = new PrintedForm(this.context?.declaredAt(action), refused);
-    this.named.set(id, form);
+    this.formsById.set(id, form);
     return form;
   }
 
   withId(id: string): PrintedForm | undefined {
-    return this.named.get(id);
+    return this.formsById.get(id);
   }
 
-  /** It stands on top of the page: what is said of the address, or of a form that is not there any more. */
+  /**
+   * Returns the banner for the top of the page: the page's notice, or the errors of a form that is no longer on the
+   * page.
+   */
   notice(): Banner | null {
     const { refused, notice = null } = this.context ?? {};
-    if (notice !== null || this.isPlaced) return notice;
-    this.isPlaced = true;
+    if (notice !== null || this.isRefusalShown) return notice;
+    this.isRefusalShown = true;
     return new PrintedForm(null, refused).banner();
   }
 
-  /** Several forms may lead to one address, one a row: what they carry tells them apart. */
-  private isRefused(action: string, carried: readonly Pair[]): boolean {
+  /** Matches the hidden values as well, because several forms, such as one per row, can have the same action. */
+  private isRefusedForm(action: string, carried: readonly Pair[]): boolean {
     const refused = this.context?.refused;
-    if (refused === undefined || this.isPlaced || action.split(/[?#]/)[0] !== refused.path) return false;
+    if (refused === undefined || this.isRefusalShown || action.split(/[?#]/)[0] !== refused.path)
+      return false;
     return carried.every(
-      ([name, value]) => madeAnew.has(name) || textsOf(refused.posted[name])[0] === textOf(value),
+      ([name, value]) => volatileFields.has(name) || textsOf(refused.posted[name])[0] === textOf(value),
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The package ships no types; this is the part of it that is used. */
+/** Types of the used part of hbs, which ships none. */
 declare module 'hbs' {
   import type Handlebars from 'handlebars';
 

@@ -13,18 +13,18 @@ import {
   type TimeStyle,
 } from './formatting';
 import { dataOf, escape, safe } from './render-data';
-import { ownFirst } from './translations';
+import { withExtensionTexts } from './translations';
 import type { ViewContext } from './view-context';
 
 const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === null || value === undefined || value === '';
 
-/** A missing figure is a dash, so that a column never looks like zero. */
+/** Shown for a missing figure, which must not look like zero. */
 const dash = '–';
 
 type Format<Value> = (view: ViewContext, value: Value) => string;
 
-function figure<Value>(format: Format<Value>): HelperDelegate {
+function figureHelper<Value>(format: Format<Value>): HelperDelegate {
   return (value: Value, options: HelperOptions) =>
     isAbsent(value) ? dash : format(dataOf(options).view, value);
 }
@@ -42,15 +42,15 @@ function time(value: Date | string, style: TimeStyle, options: HelperOptions): s
   if (isAbsent(value)) return dash;
   const { locale, timeZone } = dataOf(options).view;
   const instant = new Date(value);
-  const shown = formatTime(locale, timeZone, instant, style);
+  const text = formatTime(locale, timeZone, instant, style);
   const inUtc = `${formatTime(locale, 'UTC', instant, 'full')} UTC`;
   const iso = instant.toISOString();
-  return safe(`<time datetime="${iso}" title="${escape(inUtc)}">${escape(shown)}</time>`);
+  return safe(`<time datetime="${iso}" title="${escape(inUtc)}">${escape(text)}</time>`);
 }
 
 /**
- * `{{url page="2"}}` changes this page's own query, `{{url "/keys" status="active"}}`
- * starts another one. An empty value removes a parameter: the address is the state.
+ * `{{url page="2"}}` changes the query of the current page; `{{url "/keys" status="active"}}` builds another address.
+ * An empty value removes a parameter.
  */
 function url(...input: unknown[]): string {
   const options = input.at(-1) as HelperOptions;
@@ -65,16 +65,16 @@ function url(...input: unknown[]): string {
   return (target ?? view.path) + (search ? `?${search}` : '');
 }
 
-/** A long word may go on in the next line after these marks. `<wbr>` is neither copied nor read out. */
+/** Allows line breaks in long words after these characters. `<wbr>` is neither copied nor read out. */
 const breakable = (text: string): SafeString => safe(escape(text).replaceAll(/[_/@]/g, '$&<wbr>'));
 
 function translate(key: string, options: HelperOptions): string {
   return dataOf(options).translate(key, options.hash as Record<string, unknown>);
 }
 
-/** What `t` is in a template of an extension. */
+/** Implementation of `t` in templates of extensions. */
 const ownText = (extension: string, key: string, options: HelperOptions): string =>
-  ownFirst(extension, dataOf(options).translate)(key, options.hash as Record<string, unknown>);
+  withExtensionTexts(extension, dataOf(options).translate)(key, options.hash as Record<string, unknown>);
 
 function section(this: unknown, name: string, options: HelperOptions): string {
   dataOf(options).sections[name] = safe(options.fn(this).trim());
@@ -83,19 +83,19 @@ function section(this: unknown, name: string, options: HelperOptions): string {
 
 const values = (input: unknown[]): unknown[] => input.slice(0, -1);
 
-const money = figure<Amount>((view, amount) => formatMoney(view.locale, amount));
-const cost = figure<Amount>((view, amount) => formatCost(view.locale, amount));
-const number = figure<number | bigint>((view, value) => formatNumber(view.locale, value));
-const percent = figure<number>((view, ratio) => formatPercent(view.locale, ratio));
-const latency = figure<number>((view, milliseconds) => formatLatency(view.locale, milliseconds));
+const money = figureHelper<Amount>((view, amount) => formatMoney(view.locale, amount));
+const cost = figureHelper<Amount>((view, amount) => formatCost(view.locale, amount));
+const number = figureHelper<number | bigint>((view, value) => formatNumber(view.locale, value));
+const percent = figureHelper<number>((view, ratio) => formatPercent(view.locale, ratio));
+const latency = figureHelper<number>((view, milliseconds) => formatLatency(view.locale, milliseconds));
 
 const timeIn =
   (style: TimeStyle): HelperDelegate =>
   (value: Date | string, options: HelperOptions) =>
     time(value, style, options);
 
-/** The kinds of figures that need no markup of a template. A page of the log shows over a thousand of them. */
-const written = new Map<unknown, HelperDelegate>(
+/** Figures that need no template markup. Formatting them here is faster, as a log page shows over a thousand. */
+const inlineFormats = new Map<unknown, HelperDelegate>(
   Object.entries({
     ...{ money, cost, number, compact, percent, latency },
     ...{ time: timeIn('minute'), clock: timeIn('second'), date: timeIn('date') },
@@ -103,7 +103,7 @@ const written = new Map<unknown, HelperDelegate>(
   }),
 );
 
-/** The names that compile; a template calling any other helper fails when it is loaded. */
+/** Helpers known to the compiler; a template that calls any other fails when it is loaded. */
 export function createHelpers(asset: AssetResolver): Record<string, HelperDelegate> {
   return {
     t: translate,
@@ -115,9 +115,9 @@ export function createHelpers(asset: AssetResolver): Record<string, HelperDelega
     percent,
     latency,
     compact,
-    isWritten: (kind: unknown) => written.has(kind),
+    isWritten: (kind: unknown) => inlineFormats.has(kind),
     written: (kind: unknown, value: unknown, options: HelperOptions): unknown =>
-      written.get(kind)?.(value, options),
+      inlineFormats.get(kind)?.(value, options),
     time,
     url,
     section,

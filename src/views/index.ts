@@ -1,4 +1,4 @@
-export { assetBase, type AssetFile, assetFiles } from './assets';
+export { assetBase, type AssetFile, readAssetFiles } from './assets';
 export {
   barChart,
   lineChart,
@@ -19,12 +19,12 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
-export { viewOfExtension, viewsOf } from './view-of-extension';
-export { type FieldAttributes } from './field-bounds';
+export { extensionViewName, loadExtensionViews } from './load-extension-views';
+export { type FieldAttributes } from './field-attributes';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
-export { column, type Column, mixed, tableOf } from './components/table';
+export { column, type TableColumn, mixedColumn, tableOf } from './components/table';
 export { claudeCodeSettings, codexSettings, requestSnippets } from './components/snippets';
 export { formPageField, type FormsContext, type RefusedForm } from './forms';
 export { projectFolder } from './project-folder';

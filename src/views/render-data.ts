@@ -3,15 +3,14 @@ import type { Banner, PageForms, PrintedForm } from './forms';
 import type { Translate } from './translations';
 import type { ViewContext } from './view-context';
 
-/** The engine hands these to helpers through Handlebars' data frame. */
+/** Data that the engine passes to helpers through Handlebars' data frame. */
 export interface RenderData {
   view: ViewContext & { brandName: string };
   translate: Translate;
-  /** A view gives these named pieces to its layouts, such as the title. */
+  /** Named pieces of markup that a view passes to its layouts, such as the title. */
   sections: Record<string, SafeString>;
   body?: SafeString;
   forms: PageForms;
-  /** The form around what is printed. */
   form?: PrintedForm;
   banner(this: void, model: Banner | null): string;
 }

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import Handlebars from 'handlebars';
 import { create } from 'hbs';
 import { createAssetResolver } from './assets';
-import { ownTemplate } from './extension-views';
-import { viewOfExtension } from './view-of-extension';
+import { parseExtensionTemplate } from './extension-views';
+import { extensionViewName } from './load-extension-views';
 import { PageForms } from './forms';
 import { createHelpers } from './helpers';
 import type { RenderData } from './render-data';
-import { layoutOf, nameOf, partialsPrefix, readTemplates } from './templates';
+import { splitLayout, templateName, partialsPrefix, readTemplates } from './templates';
 import { loadTranslations } from './translations';
 import { defaultViewContext, type ViewContext } from './view-context';
 import type { ExpressRender, ViewEngine, ViewEngineOptions } from './view-engine';
@@ -39,7 +39,7 @@ interface ExpressLocals extends Record<string, unknown> {
 }
 
 function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
-  // An own Handlebars for every engine: the module's singleton would leak helpers between applications.
+  // A separate Handlebars instance per engine: the module's singleton would leak helpers between applications.
   const hbs = create(Handlebars.create());
   const helpers = createHelpers(createAssetResolver(options.publicFolder));
   hbs.registerHelper(helpers);
@@ -50,31 +50,31 @@ function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
   };
   const views = new Map<string, LoadedView>();
   for (const [name, source] of readTemplates(options.viewsFolder)) {
-    const { layout, body } = layoutOf(source);
+    const { layout, body } = splitLayout(source);
     const run = hbs.handlebars.compile(body, compileOptions);
     if (name.startsWith(partialsPrefix)) hbs.registerPartial(name.slice(partialsPrefix.length), run);
     else views.set(name, { layout, run });
   }
   for (const { id, viewsFolder } of options.extensions ?? []) {
     for (const [name, source] of viewsFolder === null ? [] : readTemplates(viewsFolder)) {
-      const { layout, body } = layoutOf(source);
-      const run = hbs.handlebars.compile(ownTemplate(id, body).program, compileOptions);
+      const { layout, body } = splitLayout(source);
+      const run = hbs.handlebars.compile(parseExtensionTemplate(id, body).program, compileOptions);
       if (name.startsWith(partialsPrefix))
         hbs.registerPartial(`${id}/${name.slice(partialsPrefix.length)}`, run);
-      else views.set(viewOfExtension(id, name), { layout, run });
+      else views.set(extensionViewName(id, name), { layout, run });
     }
   }
   return views;
 }
 
-const foldersOf = ({ viewsFolder, publicFolder, extensions = [] }: ViewEngineOptions): string[] => [
+const watchedFolders = ({ viewsFolder, publicFolder, extensions = [] }: ViewEngineOptions): string[] => [
   viewsFolder,
   publicFolder,
   ...extensions.flatMap((extension) => extension.viewsFolder ?? []),
 ];
 
-/** Another text once a file was added, changed or removed. */
-function stateOf(folders: readonly string[]): string {
+/** Fingerprint of the files; differs after one was added, changed or removed. */
+function fingerprint(folders: readonly string[]): string {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   );
@@ -83,17 +83,17 @@ function stateOf(folders: readonly string[]): string {
 
 export async function createTemplateEngine(options: ViewEngineOptions): Promise<ViewEngine> {
   const translations = await loadTranslations(options.localesFolder, options.extensions);
-  // They are read with the first page: a service may run long before anybody looks at one.
+  // Loaded with the first page, as a service can run for a long time before someone opens one.
   let views: Map<string, LoadedView> | undefined;
   let loadedState: string | undefined;
 
-  const forgetWhatChanged = (): void => {
-    const state = stateOf(foldersOf(options));
+  const discardStaleViews = (): void => {
+    const state = fingerprint(watchedFolders(options));
     if (state !== loadedState) views = undefined;
     loadedState = state;
   };
 
-  const viewNamed = (name: string): LoadedView => {
+  const getView = (name: string): LoadedView => {
     views ??= loadViews(options);
     const view = views.get(name);
     if (!view) throw new Error(`There is no view named "${name}"`);
@@ -101,19 +101,19 @@ export async function createTemplateEngine(options: ViewEngineOptions): Promise<
   };
 
   const render = (name: string, model: object, context: ViewContext): string => {
-    if (!options.cache) forgetWhatChanged();
+    if (!options.cache) discardStaleViews();
     const forms = new PageForms(context.forms);
     const data: RenderData = {
       view: { ...context, brandName: context.brand?.name ?? options.brandName },
       translate: translations(context.locale),
       sections: {},
       forms,
-      banner: (model) => (model === null ? '' : viewNamed('fragments/refused-form').run(model, { data })),
+      banner: (model) => (model === null ? '' : getView('fragments/refused-form').run(model, { data })),
     };
-    let view = viewNamed(name);
+    let view = getView(name);
     let html = view.run(model, { data });
     while (view.layout !== undefined && !context.fragment) {
-      view = viewNamed(`layouts/${view.layout}`);
+      view = getView(`layouts/${view.layout}`);
       html = view.run(model, { data: { ...data, body: new Handlebars.SafeString(html) } });
     }
     return context.fragment ? data.banner(forms.notice()) + html : html;
@@ -123,7 +123,7 @@ export async function createTemplateEngine(options: ViewEngineOptions): Promise<
     const { viewContext, settings: _settings, _locals, cache: _cache, ...model } = locals as ExpressLocals;
     let html: string;
     try {
-      html = render(nameOf(options.viewsFolder, path), model, viewContext ?? defaultViewContext());
+      html = render(templateName(options.viewsFolder, path), model, viewContext ?? defaultViewContext());
     } catch (error) {
       done(error);
       return;

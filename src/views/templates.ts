@@ -4,8 +4,9 @@ import { join, relative, sep } from 'node:path';
 export const partialsPrefix = 'partials/';
 const layoutLine = /^\{\{!<\s*([\w-]+)\s*\}\}\r?\n?/;
 
-/** The first line of a view may name its layout. */
-export const layoutOf = (source: string): { readonly layout: string | undefined; readonly body: string } => ({
+export const splitLayout = (
+  source: string,
+): { readonly layout: string | undefined; readonly body: string } => ({
   layout: layoutLine.exec(source)?.[1],
   body: source.replace(layoutLine, ''),
 });
@@ -14,9 +15,9 @@ export function readTemplates(folder: string): [name: string, source: string][] 
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.hbs'))
     .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => [nameOf(folder, path), readFileSync(path, 'utf8')]);
+    .map((path) => [templateName(folder, path), readFileSync(path, 'utf8')]);
 }
 
-export function nameOf(folder: string, path: string): string {
+export function templateName(folder: string, path: string): string {
   return relative(folder, path).slice(0, -'.hbs'.length).split(sep).join('/');
 }

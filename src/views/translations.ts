@@ -5,7 +5,7 @@ import { parseJsonText } from '../kernel';
 import { locales, type Locale } from './view-context';
 
 export type Translate = (key: string, values?: Record<string, unknown>) => string;
-/** The texts of an extension come before the host's. */
+/** With an extension, its texts take precedence over the host's. */
 export type Translations = (locale: Locale, extension?: string) => Translate;
 
 interface ExtensionTexts {
@@ -13,10 +13,7 @@ interface ExtensionTexts {
   readonly messages: Readonly<Record<Locale, object>> | null;
 }
 
-/**
- * Messages are whole sentences with plural forms. Escaping is the template's
- * business, so values go in as they are.
- */
+/** Loads the messages: complete sentences with plural forms. Values are not escaped, as templates do that. */
 export async function loadTranslations(
   localesFolder: string,
   extensions: readonly ExtensionTexts[] = [],
@@ -24,8 +21,10 @@ export async function loadTranslations(
   const resources = Object.fromEntries(
     locales.map((locale) => {
       const host = parseJsonText(readFileSync(join(localesFolder, `${locale}.json`), 'utf8')) as object;
-      const ext = Object.fromEntries(extensions.map(({ id, messages }) => [id, messages?.[locale] ?? {}]));
-      return [locale, { translation: { ...host, ext } }];
+      const extensionMessages = Object.fromEntries(
+        extensions.map(({ id, messages }) => [id, messages?.[locale] ?? {}]),
+      );
+      return [locale, { translation: { ...host, ext: extensionMessages } }];
     }),
   );
   const instance = createInstance();
@@ -36,29 +35,34 @@ export async function loadTranslations(
     interpolation: { escapeValue: false },
     returnNull: false,
   });
-  const of = (locale: Locale): Translate => translatorOf(instance.getFixedT(locale));
-  const translators = { en: of('en'), de: of('de'), fr: of('fr'), it: of('it'), es: of('es') };
+  const translatorFor = (locale: Locale): Translate => cachedTranslator(instance.getFixedT(locale));
+  const translators = {
+    en: translatorFor('en'),
+    de: translatorFor('de'),
+    fr: translatorFor('fr'),
+    it: translatorFor('it'),
+    es: translatorFor('es'),
+  };
   return (locale, extension) =>
-    extension === undefined ? translators[locale] : ownFirst(extension, translators[locale]);
+    extension === undefined ? translators[locale] : withExtensionTexts(extension, translators[locale]);
 }
 
-/** Looks among the texts of an extension, then among the host's. */
-export function ownFirst(extension: string, translate: Translate): Translate {
+export function withExtensionTexts(extension: string, translate: Translate): Translate {
   return (key, values) => {
-    const own = `ext.${extension}.${key}`;
-    const text = translate(own, values);
-    return text === own ? translate(key, values) : text;
+    const extensionKey = `ext.${extension}.${key}`;
+    const text = translate(extensionKey, values);
+    return text === extensionKey ? translate(key, values) : text;
   };
 }
 
-/** A page asks for the same few messages hundreds of times, most of them without a value. */
-function translatorOf(translate: TFunction): Translate {
-  const known = new Map<string, string>();
+/** Caches messages without values, as pages use the same few hundreds of times. */
+function cachedTranslator(translate: TFunction): Translate {
+  const cache = new Map<string, string>();
   return (key, values = {}) => {
     if (Object.keys(values).length > 0) return translate(key, values);
-    const message = known.get(key) ?? translate(key);
-    // A key without a message is answered with itself; those may be without number.
-    if (message !== key) known.set(key, message);
+    const message = cache.get(key) ?? translate(key);
+    // i18next returns the key itself for a missing message; such keys are unbounded, so they are not cached.
+    if (message !== key) cache.set(key, message);
     return message;
   };
 }

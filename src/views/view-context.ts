@@ -1,6 +1,5 @@
 import type { FormsContext } from './forms';
 
-/** Every page is in one of these languages. */
 export const locales = ['en', 'de', 'fr', 'it', 'es'] as const;
 export type Locale = (typeof locales)[number];
 type Theme = 'system' | 'light' | 'dark';
@@ -13,7 +12,7 @@ interface NavigationItem {
 }
 
 export interface NavigationGroup {
-  /** It is absent for the first group, which needs no heading. */
+  /** Absent for the first group, which has no heading. */
   label?: string;
   items: NavigationItem[];
 }
@@ -24,11 +23,11 @@ interface Viewer {
   organisation?: string;
 }
 
-/** It is shown as a coloured strip while an administrator views the pages of another account. */
+/** Coloured strip shown while an administrator views another account's pages. */
 export interface AdminStrip {
   organisation: string;
   leaveAction: string;
-  /** The view may be narrowed to one of these, where that is a choice. */
+  /** Organisations that the view can be narrowed to, if there is a choice. */
   organisations?: { value: string; label: string; selected: boolean }[];
 }
 
@@ -36,32 +35,29 @@ export interface ViewContext {
   locale: Locale;
   timeZone: string;
   theme: Theme;
-  /** Single letters without Ctrl are shortcuts. */
   hasShortcuts: boolean;
-  /** The page's own path and query: links built by `url` start from them. */
+  /** The page's path and query, from which `url` builds links. */
   path: string;
   query: Readonly<Record<string, string>>;
   requestId: string;
-  /** The value that marks elements on which htmx acts. Others cannot know it, as it belongs to the session. */
+  /** Secret of the session that marks elements for htmx, so that injected markup cannot trigger requests. */
   hostMark: string;
-  /** It stands in place of the installation's own name and look. */
   brand?: { name: string; logo?: string; styleSheet?: string };
   baseUrl: string;
-  /** It is true for an htmx swap: the view is rendered without its layouts. */
+  /** True for an htmx swap: the view is rendered without its layouts. */
   fragment: boolean;
-  /** The browser brings a session, which may have ended. Public pages then lead to the dashboard. */
+  /** Whether the browser sent a session cookie, valid or not. Public pages then link to the dashboard. */
   hasSession: boolean;
   viewer?: Viewer;
   navigation?: NavigationGroup[];
   adminStrip?: AdminStrip;
-  /** The administration's view may be opened from here. */
+  /** Whether the page links to the administration. */
   mayAdminister?: boolean;
   helpHref?: string;
-  /** The version of the terms that waits to be accepted. */
+  /** Version of the terms that the user has to accept. */
   terms?: string;
-  /** They are shown once, after a change. */
   notices?: { tone: 'ok' | 'warn' | 'bad' | 'info'; text: string }[];
-  /** It is absent where a form leads nowhere, such as in mails. */
+  /** Absent if the output has no forms, such as in emails. */
   forms?: FormsContext;
 }
 

@@ -6,7 +6,7 @@ export interface ViewEngineOptions {
   viewsFolder: string;
   publicFolder: string;
   localesFolder: string;
-  /** It is false in development: templates and assets are read anew when one of their files has changed. */
+  /** False in development: templates and assets are reloaded when one of their files changes. */
   cache: boolean;
   brandName: string;
   extensions?: readonly ExtensionViews[];
@@ -23,11 +23,11 @@ export type ExpressRender = (
   done: (error: unknown, html?: string) => void,
 ) => void;
 
-/** Renders pages and mails; the class is what Nest injects it by. */
+/** Renders pages and emails. Serves as the injection token. */
 export abstract class ViewEngine {
-  /** `view` is a path below the views folder without its ending. Synchronous; throws for an unknown view. */
+  /** Renders a view, given by its path below the views folder without the extension. Throws for an unknown view. */
   abstract render(view: string, model: object, context: ViewContext): string;
-  /** The texts of an extension come before the host's. */
+  /** Returns the translator of a locale; with an extension, its texts take precedence over the host's. */
   abstract translator(locale: Locale, extension?: string): Translate;
   /** Makes `response.render('pages/…', model)` work; the context is read from `response.locals.viewContext`. */
   abstract attach(application: ExpressApplication): void;

@@ -5,9 +5,8 @@ import { servesPortal, Settings } from '../platform';
 import { createViewEngine, noViewEngine } from './create-view-engine';
 import { projectFolder } from './project-folder';
 import { ViewEngine } from './view-engine';
-import { viewsOf } from './view-of-extension';
+import { loadExtensionViews } from './load-extension-views';
 
-/** Provides one engine for pages and mails. */
 @Module({
   providers: [
     {
@@ -21,7 +20,7 @@ import { viewsOf } from './view-of-extension';
           localesFolder: join(projectFolder, 'locales'),
           cache: settings.environment !== 'development',
           brandName: settings.brandName,
-          extensions: await Promise.all(all.map((extension) => viewsOf(extension))),
+          extensions: await Promise.all(all.map((extension) => loadExtensionViews(extension))),
         });
       },
     },

@@ -1,4 +1,4 @@
-import type { Role } from '../kernel';
+import type { UserRole } from '../kernel';
 
 export const accessMetadata = 'switchboard:access';
 
@@ -8,4 +8,4 @@ export type AccessRule =
   | { readonly kind: 'root' }
   | { readonly kind: 'signed' }
   | { readonly kind: 'session' }
-  | { readonly kind: 'role'; readonly minimum: Role };
+  | { readonly kind: 'role'; readonly minimum: UserRole };

@@ -1,12 +1,12 @@
 import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
-import type { Role } from '../kernel';
+import type { UserRole } from '../kernel';
 import { ApiKeyGuard, BearerGuard, ChatGuard, RootKeyGuard } from './guards/key-guards';
 import { PublicRateGuard } from './guards/public-rate.guard';
 import { RoleGuard } from './guards/role.guard';
 import { RestingSessionGuard, SessionGuard } from './guards/session.guard';
 import { accessMetadata, type AccessRule } from './access-rule';
 
-type AccessDecorator = ClassDecorator & MethodDecorator;
+type RouteAccessDecorator = ClassDecorator & MethodDecorator;
 type GuardClass =
   | typeof BearerGuard
   | typeof ChatGuard
@@ -17,29 +17,27 @@ type GuardClass =
   | typeof RoleGuard
   | typeof PublicRateGuard;
 
-const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
+const declare = (rule: AccessRule, ...guards: GuardClass[]): RouteAccessDecorator =>
   applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));
 
-/**
- * Each handler states who may call it. Every handler or its controller declares this; the boot refuses one
- * that does not, so that a forgotten declaration opens nothing.
- */
+/** Declares who can call a handler. Boot fails for a handler without a declaration on itself or its controller. */
 export const Access = {
-  /** It is public, with the rate limit of public requests for each address. */
-  anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
-  /** It is public without a limit: for probes, which are frequent and cheap. */
-  probe: (): AccessDecorator => declare({ kind: 'anyone' }),
+  /** Public, with the rate limit of public requests per address. */
+  anyone: (): RouteAccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
+  /** Public without a rate limit, for frequent and cheap health probes. */
+  probe: (): RouteAccessDecorator => declare({ kind: 'anyone' }),
   /** A sender authenticated by a signature over the body, which the handler verifies first. */
-  signed: (): AccessDecorator => declare({ kind: 'signed' }),
+  signed: (): RouteAccessDecorator => declare({ kind: 'signed' }),
   /** A client key as `Authorization: Bearer`. */
-  bearer: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),
-  /** The same, or the key of a person's web chat. */
-  chat: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, ChatGuard),
-  /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */
-  eitherHeader: (): AccessDecorator => declare({ kind: 'key', header: 'either' }, ApiKeyGuard),
-  rootKey: (): AccessDecorator => declare({ kind: 'root' }, RootKeyGuard),
-  session: (): AccessDecorator => declare({ kind: 'session' }, SessionGuard),
-  /** A session of an account that may be suspended or archived as well. */
-  restingSession: (): AccessDecorator => declare({ kind: 'session' }, RestingSessionGuard),
-  role: (minimum: Role): AccessDecorator => declare({ kind: 'role', minimum }, SessionGuard, RoleGuard),
+  bearer: (): RouteAccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),
+  /** A client key or a user's web chat key, as `Authorization: Bearer`. */
+  chat: (): RouteAccessDecorator => declare({ kind: 'key', header: 'bearer' }, ChatGuard),
+  /** A client key as `x-api-key` or Bearer, because client families differ. */
+  eitherHeader: (): RouteAccessDecorator => declare({ kind: 'key', header: 'either' }, ApiKeyGuard),
+  rootKey: (): RouteAccessDecorator => declare({ kind: 'root' }, RootKeyGuard),
+  session: (): RouteAccessDecorator => declare({ kind: 'session' }, SessionGuard),
+  /** A session whose account can also be suspended or archived. */
+  restingSession: (): RouteAccessDecorator => declare({ kind: 'session' }, RestingSessionGuard),
+  role: (minimum: UserRole): RouteAccessDecorator =>
+    declare({ kind: 'role', minimum }, SessionGuard, RoleGuard),
 } as const;

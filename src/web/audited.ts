@@ -13,12 +13,15 @@ import { type ActionName, type ActivityActor, ActivityLog } from '../audit';
 import { ClientAddress } from './client-address';
 import { type HttpRequest, requestOf } from './http-request';
 
-/** The audit entry that a change must write, one of several, or why it needs none. */
+/** The audit entry that a change must write, a choice of several, or the reason why none is needed. */
 export type AuditRule = ActionName | readonly ActionName[] | { readonly none: string };
 
 const auditMetadata = 'switchboard:audit';
 
-/** Runs the handler as one whose entries know its request; without the promised one it fails and is rolled back. */
+/**
+ * Runs the handler in an activity context with its request. Without the declared entry, the change fails and is rolled
+ * back.
+ */
 @Injectable()
 class AuditInterceptor implements NestInterceptor {
   constructor(
@@ -32,16 +35,16 @@ class AuditInterceptor implements NestInterceptor {
     const request = requestOf(context);
     const activityRequest = () => ({
       requestId: request.requestId,
-      // None where the caller has gone: its connection no longer says.
+      // Null if the caller has disconnected, because the connection then has no address.
       address: this.addresses.of(request) || null,
       actor: actorOf(request),
     });
     const work = () => lastValueFrom(next.handle(), { defaultValue: undefined });
-    return from(this.log.during(activityRequest, actionsOf(rule), work));
+    return from(this.log.runAudited(activityRequest, actionsOf(rule), work));
   }
 }
 
-/** `Action` has this built in; other handlers that change something, such as a sign-in's callback, say it themselves. */
+/** For handlers other than `Action` that change something, such as the callback of a sign-in. */
 export const Audited = (rule: AuditRule): MethodDecorator =>
   applyDecorators(SetMetadata(auditMetadata, rule), UseInterceptors(AuditInterceptor));
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Fault, Rendered } from '../kernel';
+import type { Fault, RenderedError } from '../kernel';
 
-/** A budget of the caller, as far as it is used: 1 is all of it. */
+/** Used share of a caller's budget; 1 means used up. */
 export interface BudgetShare {
   readonly share: number;
   /** Null if the budget never resets. */
@@ -11,18 +11,17 @@ export interface BudgetShare {
 const HEADER = 'anthropic-ratelimit-unified-';
 const WARNING_SHARES = [0.95, 0.75];
 const SPENT_STATUS = 429;
-/** Retry-After of a budget that never resets; somebody has to raise it. */
+/** Retry-After of a budget that never resets and has to be raised. */
 const RAISE_SECONDS = 3_600;
 
-/** Claude Code and agents of its SDK; anybody can say so, hence nothing but the form of answers depends on it. */
+/** Claude Code and agents of its SDK. The header can be forged, so it decides only the format of responses. */
 export const isClaudeCode = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers['user-agent']?.startsWith('claude-cli/') === true;
 
-/** The share as shown: a budget with something left never reads as used up. */
-export const shownShare = (share: number): number =>
+/** Rounded share; a budget with something left never reads as used up. */
+export const displayedShare = (share: number): number =>
   share >= 1 ? share : Math.min(Math.round(share * 100) / 100, 0.99);
 
-/** Headers of Claude Code's gateway contract on an answer. */
 export function budgetHeaders({ share, resetsAt }: BudgetShare): Record<string, string> {
   const surpassed = WARNING_SHARES.find((each) => share > each);
   const status = surpassed === undefined ? 'allowed' : 'allowed_warning';
@@ -30,13 +29,13 @@ export function budgetHeaders({ share, resetsAt }: BudgetShare): Record<string, 
     [`${HEADER}status`]: status,
     [`${HEADER}representative-claim`]: 'overage',
     [`${HEADER}overage-status`]: status,
-    ...usedHeaders(shownShare(share), resetsAt),
+    ...usageHeaders(displayedShare(share), resetsAt),
     ...(surpassed !== undefined && { [`${HEADER}overage-surpassed-threshold`]: String(surpassed) }),
   };
 }
 
-/** A refused budget in the form of that contract; Claude Code takes any other status for another trouble. */
-export function renderSpentBudget(rendered: Rendered, { options: { resetsAt } }: Fault): Rendered {
+/** Renders a rejected budget as that contract requires; Claude Code misreads any other status. */
+export function renderSpentBudget(rendered: RenderedError, { options: { resetsAt } }: Fault): RenderedError {
   const seconds =
     resetsAt === undefined
       ? RAISE_SECONDS
@@ -50,14 +49,14 @@ export function renderSpentBudget(rendered: Rendered, { options: { resetsAt } }:
       [`${HEADER}status`]: 'rejected',
       [`${HEADER}overage-surpassed-threshold`]: '1',
       [`${HEADER}overage-disabled-reason`]: 'org_spend_cap_reached',
-      ...usedHeaders(1, resetsAt ?? null),
+      ...usageHeaders(1, resetsAt ?? null),
     },
   };
 }
 
-function usedHeaders(share: number, resetsAt: Date | null): Record<string, string> {
-  const used = { [`${HEADER}overage-utilization`]: String(share) };
-  if (resetsAt === null) return used;
+function usageHeaders(share: number, resetsAt: Date | null): Record<string, string> {
+  const headers = { [`${HEADER}overage-utilization`]: String(share) };
+  if (resetsAt === null) return headers;
   const reset = String(Math.floor(resetsAt.getTime() / 1_000));
-  return { ...used, [`${HEADER}reset`]: reset, [`${HEADER}overage-reset`]: reset };
+  return { ...headers, [`${HEADER}reset`]: reset, [`${HEADER}overage-reset`]: reset };
 }

@@ -3,7 +3,7 @@ import type { Settings } from '../platform';
 
 const isSecure = (settings: Settings): boolean => settings.baseUrl.startsWith('https:');
 
-/** The `__Host-` prefix makes browsers refuse the cookie from anywhere else, also from subdomains; it needs https. */
+/** Browsers accept a `__Host-` cookie only from the same host, not from subdomains; the prefix needs https. */
 export const privateCookieName = (settings: Settings, name: string): string =>
   isSecure(settings) ? `__Host-${name}` : name;
 
@@ -38,7 +38,7 @@ export function setCookie(
   ].join('; ');
 }
 
-/** It adds to the cookies that the answer sets already. A maximal age of 0 takes the cookie away. */
+/** Appends a cookie to those already set; a `maxAgeSeconds` of 0 deletes the cookie. */
 export function addCookie(
   response: ServerResponse,
   settings: Settings,

@@ -9,23 +9,23 @@ import { queryOf, requestOf } from './http-request';
 const COOKIE = 'svc_development';
 const COOKIE_SECONDS = 86_400;
 
-/** True where pages for developers are mounted: in development, for this machine only. */
-export const isForDevelopment = ({ environment, host, baseUrl, portalOrigins }: Settings): boolean =>
+/** True if developer pages are mounted: in development, and only on this machine. */
+export const servesDeveloperPages = ({ environment, host, baseUrl, portalOrigins }: Settings): boolean =>
   environment === 'development' && isLoopback(host) && [baseUrl, ...portalOrigins].every(isLoopbackOrigin);
 
-/** Opens the pages below `/dev`; derived, so that all processes of a node have the same. */
+/** Token of the pages below `/dev`, derived so that all processes of a node share it. */
 export const developmentToken = ({ sessionSecret }: Pick<Settings, 'sessionSecret'>): string =>
   createHmac('sha256', sessionSecret).update('development pages').digest('base64url');
 
-const forwarding =
+const FORWARDING_HEADERS =
   /^(?:forwarded|via|x-forwarded-.+|x-original-.+|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 
 const isForwarded = (headers: IncomingHttpHeaders): boolean =>
-  Object.keys(headers).some((name) => forwarding.test(name));
+  Object.keys(headers).some((name) => FORWARDING_HEADERS.test(name));
 
 /**
- * Guards `/dev`, which shows every mail: a proxy on this machine reaches loopback, too. The token comes in the query
- * once, and in a cookie from then on.
+ * Guards `/dev`, which shows every email and is reachable through a local proxy. The token comes in the query once,
+ * then in a cookie.
  */
 @Injectable()
 export class DevelopmentGuard implements CanActivate {

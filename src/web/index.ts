@@ -1,17 +1,17 @@
 export { Access } from './access';
-export type { Notice } from './frame-facts';
+export type { Notice } from './frame-data';
 export { extensionModules, routesOf } from './extensions/extension-modules';
-export { lentParts } from './extensions/lent-parts';
+export { hostParts } from './extensions/host-parts';
 export { extensionActions, verifyExtensions } from './extensions/verify-extensions';
 export { Audited, type AuditRule } from './audited';
-export { budgetHeaders, type BudgetShare, isClaudeCode, shownShare } from './claude-code';
+export { budgetHeaders, type BudgetShare, isClaudeCode, displayedShare } from './claude-code';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
-export { DevelopmentGuard, developmentToken, isForDevelopment } from './development';
-export { answerEarly, type EarlyAnswer, earlyError } from './errors/early-answer';
+export { DevelopmentGuard, developmentToken, servesDeveloperPages } from './development';
+export { respondEarly, type EarlyResponse, earlyError } from './errors/early-response';
 export { type HttpRequest, pathOf, portalHostOf, queryOf, wantsPage } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
-export { sealedAnswers } from './idempotency/answer-store';
+export { sealedAnswers } from './idempotency/idempotency-store';
 export { Idempotency } from './idempotency/idempotency';
 export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, presentPage } from './lists';
@@ -24,21 +24,21 @@ export {
   listData,
   type ListPageModel,
   listPage,
-  scopeWords,
+  describeScope,
 } from './pages/list-page';
 export { type Localisation, localisationOf } from './pages/localisation';
-export { monthOfBudgets, monthWords, periodLabel, periodWords } from './pages/period-words';
+export { monthOfBudgets, describeMonth, periodLabel, describePeriod } from './pages/period-text';
 export { PageFrames } from './pages/page-frame';
-export { languageCookie, localeOf, PageRenderer, type PortalPlace } from './pages/page-renderer';
-export { csvLine, csvRows, csvTable, type CsvTable, type FileColumns } from './routes/csv';
+export { languageCookie, localeOf, PageRenderer, type PortalIdentity } from './pages/page-renderer';
+export { csvLine, csvRows, csvTable, type CsvContent, type CsvColumns } from './routes/csv';
 export { csvFile } from './routes/csv.interceptor';
-export { done, type Done } from './routes/done';
+export { done, type ActionResult } from './routes/action-result';
 export { OwnWritesInterceptor } from './routes/own-writes.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { okWith, Responds } from './routes/responds';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';
-export { FormPipe, IfGiven, TakesOthers } from './validation';
+export { FormPipe, IfPresent, AllowsOtherProperties } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';
 export {

@@ -1,8 +1,7 @@
 import { cursor, line } from '../kernel';
-import { Takes } from '../platform';
+import { ParsedBy } from '../platform';
 
-/** The words that a list is searched for. */
-export const IsFilterText = (): PropertyDecorator => Takes(line(200).orBlank());
+export const IsFilterText = (): PropertyDecorator => ParsedBy(line(200).orBlank());
 
-/** The position of a page in a list, as the page before it gave it. */
-export const IsCursor = (): PropertyDecorator => Takes(cursor.optional());
+/** Position in a list, as returned with the previous page. */
+export const IsCursor = (): PropertyDecorator => ParsedBy(cursor.optional());

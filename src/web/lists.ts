@@ -1,18 +1,16 @@
-import { wholeNumberField } from '../kernel';
+import { integerField } from '../kernel';
 import type { Page, PageRequest } from '../platform';
 
 export interface PageSizes {
-  readonly usual: number;
-  readonly most: number;
+  readonly defaultSize: number;
+  readonly maxSize: number;
 }
 
-/** It reads `limit` and `cursor` of a list query. */
-export const pageRequestOf = (query: URLSearchParams, { usual, most }: PageSizes): PageRequest => ({
-  limit: wholeNumberField(query.get('limit') ?? usual, 'limit', 1, most),
+export const pageRequestOf = (query: URLSearchParams, { defaultSize, maxSize }: PageSizes): PageRequest => ({
+  limit: integerField(query.get('limit') ?? defaultSize, 'limit', 1, maxSize),
   cursor: query.get('cursor'),
 });
 
-/** A page as the programming interface answers it. */
 export const presentPage = <Row>(
   { rows, next, previous }: Page<Row>,
   present: (row: Row) => object,

@@ -1,10 +1,10 @@
-/** A placeholder for our own origin: a path that leaves it would leave any origin. */
-const here = 'http://here.invalid';
+/** Placeholder for the portal's own origin: a path that leaves it would leave any origin. */
+const PLACEHOLDER_ORIGIN = 'http://here.invalid';
 
-/** The path to return to, as a browser would parse it; the fallback for a path that might lead to another host. */
-export function localPath(wanted: unknown, alternative = '/dashboard'): string {
-  if (typeof wanted !== 'string' || !wanted.startsWith('/') || wanted.length > 2_000) return alternative;
-  if (!URL.canParse(wanted, here)) return alternative;
-  const { origin, pathname, search, hash } = new URL(wanted, here);
-  return origin === here && !pathname.startsWith('//') ? pathname + search + hash : alternative;
+/** Returns the path as a browser would parse it, or the fallback if it could lead to another host. */
+export function localPath(path: unknown, fallback = '/dashboard'): string {
+  if (typeof path !== 'string' || !path.startsWith('/') || path.length > 2_000) return fallback;
+  if (!URL.canParse(path, PLACEHOLDER_ORIGIN)) return fallback;
+  const { origin, pathname, search, hash } = new URL(path, PLACEHOLDER_ORIGIN);
+  return origin === PLACEHOLDER_ORIGIN && !pathname.startsWith('//') ? pathname + search + hash : fallback;
 }

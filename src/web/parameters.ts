@@ -1,41 +1,37 @@
 import { type ArgumentMetadata, Param, type PipeTransform, Query } from '@nestjs/common';
-import { type Field, line, Misfit, rowId, validationFault } from '../kernel';
+import { type InputField, line, FieldError, rowId, validationFault } from '../kernel';
 
-/** Takes one parameter of a path or a query, which its field reads. */
 export class ParameterPipe implements PipeTransform {
   constructor(
     private readonly name: string,
-    readonly field: Field<unknown>,
+    readonly field: InputField<unknown>,
   ) {}
 
-  transform(given: unknown, { type: place }: Pick<ArgumentMetadata, 'type'>): unknown {
-    const value = this.field.read(given);
-    if (!(value instanceof Misfit)) return value;
+  transform(input: unknown, { type: source }: Pick<ArgumentMetadata, 'type'>): unknown {
+    const value = this.field.read(input);
+    if (!(value instanceof FieldError)) return value;
     const { type, msg } = value;
     throw validationFault([
-      { loc: [place === 'query' ? 'query' : 'path', this.name], msg: `${this.name} ${msg}`, type },
+      { loc: [source === 'query' ? 'query' : 'path', this.name], msg: `${this.name} ${msg}`, type },
     ]);
   }
 }
 
-const ofPath =
-  (field: Field<unknown>) =>
+const pathParameter =
+  (field: InputField<unknown>) =>
   (name: string): ParameterDecorator =>
     Param(name, new ParameterPipe(name, field));
 
-/** The number of a row, in a path. */
-export const PathId = ofPath(rowId);
+export const PathId = pathParameter(rowId);
 
-const LONGEST_NAME = 256;
-const LONGEST_TOKEN = 100;
-const LONGEST_TEXT = 4_096;
+const MAX_NAME_LENGTH = 256;
+const MAX_TOKEN_LENGTH = 100;
+const MAX_TEXT_LENGTH = 4_096;
 
-/** A name in a path: of a model, an alias, a request. */
-export const PathText = ofPath(line(LONGEST_NAME));
+export const PathText = pathParameter(line(MAX_NAME_LENGTH));
 
-/** The token of a link, in a path. */
-export const PathToken = ofPath(line(LONGEST_TOKEN));
+export const PathToken = pathParameter(line(MAX_TOKEN_LENGTH));
 
-/** A text of a query whose other parameters are another's, as those of an identity provider. */
+/** Text of a query whose other parameters are defined by a third party, such as an identity provider. */
 export const QueryText = (name: string): ParameterDecorator =>
-  Query(name, new ParameterPipe(name, line(LONGEST_TEXT).default('')));
+  Query(name, new ParameterPipe(name, line(MAX_TEXT_LENGTH).default('')));

@@ -6,29 +6,28 @@ import { isGatewayPath, isLoopback, isProbePath, Settings } from '../platform';
 import { type HttpRequest, pathOf } from './http-request';
 
 /**
- * The hosts that serve pages: our own, configured ones, and those of resellers. A page under a foreign name would let
- * that name's owner act in the reader's session (DNS rebinding). Gateway and probes have no session and answer under
- * any name.
+ * Hosts that serve pages: the own one, configured ones, and those of resellers. A page under a foreign name would allow
+ * DNS rebinding.
+ * Gateway and health probes have no session and respond under any name.
  */
 @Injectable()
 export class PortalHosts {
   private readonly base: URL;
 
-  /** The origins of PORTAL_ORIGINS are found by their hosts. */
-  private readonly others: ReadonlyMap<string, string>;
+  private readonly otherOrigins: ReadonlyMap<string, string>;
 
   constructor(
     private readonly settings: Settings,
     private readonly resellers: ResellerDomains,
   ) {
     this.base = new URL(settings.baseUrl);
-    const others = settings.portalOrigins.map((origin) => [new URL(origin).host, origin] as const);
-    this.others = new Map(others.filter(([host]) => host !== this.base.host));
+    const origins = settings.portalOrigins.map((origin) => [new URL(origin).host, origin] as const);
+    this.otherOrigins = new Map(origins.filter(([host]) => host !== this.base.host));
   }
 
-  /** The origin is given where the portal of this request is another than BASE_URL's. */
+  /** Origin of the request's portal, if other than BASE_URL. */
   otherOriginOf({ portalHost = '', reseller }: HttpRequest): string | undefined {
-    return reseller === undefined ? this.others.get(portalHost) : this.resellers.originOf(reseller);
+    return reseller === undefined ? this.otherOrigins.get(portalHost) : this.resellers.originOf(reseller);
   }
 
   readonly check = (
@@ -37,17 +36,17 @@ export class PortalHosts {
     next: (error?: unknown) => void,
   ): void => {
     const path = pathOf(request);
-    const named = this.named(request.headers.host);
+    const requested = this.parseHost(request.headers.host);
     if (isGatewayPath(path) || isProbePath(path)) next();
-    else if (named !== undefined && this.others.has(named.host)) {
-      (request as HttpRequest).portalHost = named.host;
+    else if (requested !== undefined && this.otherOrigins.has(requested.host)) {
+      (request as HttpRequest).portalHost = requested.host;
       next();
-    } else if (this.isOwn(named)) next();
-    else void this.checkReseller(request as HttpRequest, named).then(() => next(), next);
+    } else if (this.isOwn(requested)) next();
+    else void this.checkReseller(request as HttpRequest, requested).then(() => next(), next);
   };
 
-  private async checkReseller(request: HttpRequest, named: URL | undefined): Promise<void> {
-    const reseller = named === undefined ? undefined : await this.resellers.find(named.host);
+  private async checkReseller(request: HttpRequest, requested: URL | undefined): Promise<void> {
+    const reseller = requested === undefined ? undefined : await this.resellers.find(requested.host);
     if (reseller === undefined)
       throw fault('origin_not_allowed', {
         message: `Pages are served at ${this.base.origin} only. The setting BASE_URL says where that is.`,
@@ -62,8 +61,8 @@ export class PortalHosts {
     return this.settings.environment !== 'production' && isLoopback(url.hostname);
   }
 
-  private named(host: string | undefined): URL | undefined {
-    const named = `${this.base.protocol}//${host ?? ''}`;
-    return host === undefined || !URL.canParse(named) ? undefined : new URL(named);
+  private parseHost(host: string | undefined): URL | undefined {
+    const address = `${this.base.protocol}//${host ?? ''}`;
+    return host === undefined || !URL.canParse(address) ? undefined : new URL(address);
   }
 }

@@ -3,7 +3,7 @@ import helmet from 'helmet';
 import { isGatewayPath } from '../platform';
 import { pathOf } from './http-request';
 
-/** Pages load nothing from elsewhere, run nothing written into them, and cannot be framed. */
+/** Pages load nothing from other origins, run no inline scripts, and cannot be framed. */
 const pageHeaders = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -26,7 +26,7 @@ const pageHeaders = helmet({
   xFrameOptions: { action: 'deny' },
 });
 
-/** Callers of the gateway are no browsers, and each of these headers costs. */
+/** Gateway callers are not browsers, and each of these headers costs time. */
 export function securityHeaders(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   if (isGatewayPath(pathOf(request))) next();
   else pageHeaders(request, response, next);

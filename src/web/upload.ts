@@ -5,12 +5,12 @@ import { Fault } from '../kernel';
 import { formTypeOf } from '../platform';
 import { unreadable } from './unreadable';
 
-const MOST_PARTS = 64;
-const MOST_FIELD_BYTES = 8 * 1024 * 1024;
+const MAX_PARTS = 64;
+const MAX_FIELD_BYTES = 8 * 1024 * 1024;
 
 /**
- * A form with files, each of them as the text it holds, a picture as its `data:` address. An empty file field is one that was left open. A field stands
- * there once: lists are for forms without files.
+ * Reads a form with files: text files as text, images as `data:` addresses, and an empty file field as an empty text. A
+ * repeated field is rejected.
  */
 export async function readUpload(bytes: Buffer, contentType: string): Promise<Record<string, string>> {
   const form = Object.create(null) as Record<string, string>;
@@ -19,26 +19,29 @@ export async function readUpload(bytes: Buffer, contentType: string): Promise<Re
   try {
     const parser = new Busboy({
       headers: { 'content-type': type.contentType },
-      limits: { parts: MOST_PARTS, fieldSize: MOST_FIELD_BYTES, headerSize: 4_096 },
+      limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES, headerSize: 4_096 },
     });
-    const keep = (name: string, value: string): void => {
+    const addField = (name: string, value: string): void => {
       if (name in form) parser.destroy(unreadable(`${name} stands in the form twice.`));
       else form[name] = value;
     };
-    parser.on('field', keep);
+    parser.on('field', addField);
     parser.on('file', (name, stream, _fileName, _encoding, fileType) => {
       const pieces: Buffer[] = [];
       stream.on('data', (piece: Buffer) => pieces.push(piece));
-      // The parser reports the same itself.
+      // Errors of a file stream are reported by the parser.
       stream.on('error', () => undefined);
       stream.on('end', () => {
         const bytes = Buffer.concat(pieces);
         const isImage = fileType.startsWith('image/');
-        keep(name, isImage ? `data:${fileType};base64,${bytes.toString('base64')}` : bytes.toString('utf8'));
+        addField(
+          name,
+          isImage ? `data:${fileType};base64,${bytes.toString('base64')}` : bytes.toString('utf8'),
+        );
       });
     });
     parser.on('partsLimit', () => {
-      parser.destroy(unreadable(`A form has at most ${MOST_PARTS} parts.`));
+      parser.destroy(unreadable(`A form has at most ${MAX_PARTS} parts.`));
     });
     await pipeline(Readable.from([bytes]), parser);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { Misfit, type Schema, validationFault, type ValidationIssue } from '../kernel';
+import { FieldError, type JsonSchema, validationFault, type ValidationIssue } from '../kernel';
 import {
   fieldsOf,
   getMetadataStorage,
@@ -11,26 +11,26 @@ import {
   type ValidatorOptions,
 } from '../platform';
 
-const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
+const locationNames: Readonly<Record<ArgumentMetadata['type'], string>> = {
   body: 'body',
   query: 'query',
   param: 'path',
   custom: 'custom',
 };
 
-/** May be left out. Unlike an optional field it cannot be null, which would otherwise reach its column. */
-export const IfGiven = (): PropertyDecorator =>
+/** Allows the field to be absent. Unlike an optional field, null is rejected, because it would reach the column. */
+export const IfPresent = (): PropertyDecorator =>
   ValidateIf((_form: object, value: unknown) => value !== undefined);
 
 const validator = new Validator();
 
-type OtherProperties = Pick<Schema, 'additionalProperties' | 'patternProperties'>;
+type OtherProperties = Pick<JsonSchema, 'additionalProperties' | 'patternProperties'>;
 
 const otherProperties = new WeakMap<object, OtherProperties>();
 
-/** Further properties of such a form are left out instead of refused; `patterns` describes those that are read. */
-export const TakesOthers =
-  (patterns?: Readonly<Record<string, Schema>>): ClassDecorator =>
+/** Ignores unknown properties instead of rejecting them; `patterns` describes those that are read. */
+export const AllowsOtherProperties =
+  (patterns?: Readonly<Record<string, JsonSchema>>): ClassDecorator =>
   (form) =>
     void otherProperties.set(
       form,
@@ -43,34 +43,34 @@ export const otherPropertiesOf = (form: object): OtherProperties =>
   otherProperties.get(form) ?? { additionalProperties: false };
 
 /**
- * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is
- * left out where it is blank and its rules refuse a blank. Where a blank has a meaning of its own, it keeps
- * it.
+ * Converts parameters and forms to their class, or throws a 422 with every invalid field. A blank optional field counts
+ * as absent if its rules reject blanks; otherwise the blank is validated as a value.
  */
 @Injectable()
 export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
-    const given = isRecord(value) ? { ...value } : {};
-    const takesUnknown = otherProperties.has(metatype) || this.takesUnknown(given, type);
+    const input = isRecord(value) ? { ...value } : {};
+    const takesUnknown = otherProperties.has(metatype) || this.takesUnknown(input, type);
     const rules = rulesFor(takesUnknown);
-    let form = formOf(metatype, given);
-    // A path is checked at once, so that its fault is told before those of a body.
+    let form = formOf(metatype, input);
+    // Path parameters are validated synchronously, so that their errors precede those of a body.
     let errors =
       type === 'param' ? validator.validateSync(form, rules) : await validator.validate(form, rules);
-    const blank = errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
+    const blank = errors.flatMap(({ property }) => (isBlank(input[property]) ? [property] : []));
     const optional =
       blank.length === 0 ? [] : optionalFieldsOf(metatype).filter((field) => blank.includes(field));
     if (optional.length > 0) {
-      for (const field of optional) Reflect.deleteProperty(given, field);
-      form = formOf(metatype, given);
+      for (const field of optional) Reflect.deleteProperty(input, field);
+      form = formOf(metatype, input);
       errors = await validator.validate(form, rules);
     }
-    if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
+    if (errors.length > 0)
+      throw validationFault(errors.flatMap((error) => issuesOf(error, [locationNames[type]])));
     for (const [name, field] of fieldsOf(metatype)) {
-      const usual = field.read(undefined);
-      if (usual !== undefined && !(usual instanceof Misfit))
-        (form as Record<string, unknown>)[name] ??= usual;
+      const defaultValue = field.read(undefined);
+      if (defaultValue !== undefined && !(defaultValue instanceof FieldError))
+        (form as Record<string, unknown>)[name] ??= defaultValue;
     }
     return form;
   }
@@ -80,16 +80,16 @@ export class FormPipe implements PipeTransform {
   }
 }
 
-/** A link to a page works with what campaigns and mail programs add to it; programs that ask for its data are told. */
+/** Page links ignore query parameters that campaigns and email clients add; requests for JSON report them. */
 @Injectable()
 export class PagePipe extends FormPipe {
-  protected override takesUnknown(given: { format?: unknown }, type: ArgumentMetadata['type']): boolean {
-    return type === 'query' && given.format !== 'json';
+  protected override takesUnknown(input: { format?: unknown }, type: ArgumentMetadata['type']): boolean {
+    return type === 'query' && input.format !== 'json';
   }
 }
 
-function formOf(metatype: FormClass, given: object) {
-  return plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
+function formOf(metatype: FormClass, input: object) {
+  return plainToInstance(metatype, input, { exposeDefaultValues: true }) as object;
 }
 
 const rulesFor = (takesUnknown: boolean): ValidatorOptions => ({
@@ -100,7 +100,7 @@ const rulesFor = (takesUnknown: boolean): ValidatorOptions => ({
 
 type FormClass = NonNullable<ArgumentMetadata['metatype']>;
 
-/** Browsers send a field that was left empty as an empty text. */
+/** Browsers send blank fields as empty text. */
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 
 const optionalFieldsOf = (metatype: FormClass): string[] =>
@@ -116,14 +116,14 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 function issuesOf(error: ValidationError, parent: (string | number)[]): ValidationIssue[] {
   const loc = [...parent, error.property];
-  if (error.value instanceof Misfit) return [misfitAt(loc, error.property, error.value)];
+  if (error.value instanceof FieldError) return [fieldIssue(loc, error.property, error.value)];
   if (error.constraints?.takes !== undefined)
-    return [misfitAt(loc, error.property, new Misfit('missing', 'is missing'))];
-  const own = Object.entries(error.constraints ?? {}).map(([type, msg]) => ({ loc, msg, type }));
-  return [...own, ...(error.children ?? []).flatMap((child) => issuesOf(child, loc))];
+    return [fieldIssue(loc, error.property, new FieldError('missing', 'is missing'))];
+  const ownIssues = Object.entries(error.constraints ?? {}).map(([type, msg]) => ({ loc, msg, type }));
+  return [...ownIssues, ...(error.children ?? []).flatMap((child) => issuesOf(child, loc))];
 }
 
-const misfitAt = (loc: (string | number)[], name: string, { type, msg }: Misfit): ValidationIssue => ({
+const fieldIssue = (loc: (string | number)[], name: string, { type, msg }: FieldError): ValidationIssue => ({
   loc,
   msg: `${name} ${msg}`,
   type,

@@ -19,7 +19,7 @@ describeWithBrowser('the page of a restored installation', () => {
     house.markRestored();
     app = await house.start();
     session = await signIn(app, house.owner);
-    await app.application.get(Quarantine).look();
+    await app.application.get(Quarantine).collectFindings();
   });
 
   afterAll(async () => {

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext } from 'playwright-core';
-import { insertRequestRecords, writtenRecord } from '#product/audit';
+import { insertRequestRecords, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../proofs/money/record';
 import { startTestApp, type TestApp } from '../support/app';
@@ -35,7 +35,7 @@ describeWithBrowser('usage and the request log', () => {
       outcome: 'limited',
     };
     const records = Array.from({ length: 400 }, (_, place) =>
-      writtenRecord(uuidv7(), Date.now() - place * HOUR_MS * 1.7, {
+      serialiseRecord(uuidv7(), Date.now() - place * HOUR_MS * 1.7, {
         ...ordinaryOutcome({
           keyId,
           userId,

@@ -1,5 +1,5 @@
 import { ordinaryOutcome } from '../../proofs/money/record';
-import { type RequestRecord, type WrittenRecord, writtenRecord } from '#product/audit';
+import { type RequestRecord, type WrittenRecord, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 
 /** An ordinary record, apart from what a test says. */
@@ -12,4 +12,4 @@ export const aRecord = (rest: Partial<RequestRecord> = {}): RequestRecord => ({
 });
 
 export const written = (record: RequestRecord): WrittenRecord =>
-  writtenRecord(record.requestId, record.createdAt.getTime(), record);
+  serialiseRecord(record.requestId, record.createdAt.getTime(), record);

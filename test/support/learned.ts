@@ -1,4 +1,4 @@
-import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '#product/autorouter';
+import { AutoLearner, AutoSalts, type Example, extractFeatures, type ExampleOutcome } from '#product/autorouter';
 import type { TestApp } from './app';
 
 const counters = {
@@ -17,14 +17,14 @@ const counters = {
 export async function exampleOf(
   app: TestApp,
   organisationId: number,
-  { id, text, outcomes, at = Date.now() }: { id: string; text: string; outcomes: Outcome[]; at?: number },
+  { id, text, outcomes, at = Date.now() }: { id: string; text: string; outcomes: ExampleOutcome[]; at?: number },
 ): Promise<Example> {
   const salt = await app.application.get(AutoSalts).of(organisationId);
   const { bucket, structure, hashes, counts } = extractFeatures({ ...counters, text }, salt);
   return { id, at, weight: 1, bucket, tokensIn: counters.tokens, structure, hashes, counts, outcomes };
 }
 
-export const outcome = (model: string, score: number): Outcome => ({
+export const outcome = (model: string, score: number): ExampleOutcome => ({
   model,
   score,
   tokensOut: 40,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { SessionsService, UserAccount } from '#product/identity';
-import { platformScope, type Role } from '#product/kernel';
+import { platformScope, type UserRole } from '#product/kernel';
 import { type IssuedKey, type KeyKind, KeysService } from '#product/keys';
 import type { TestApp } from './app';
 
-export async function addUser(app: TestApp, role: Role = 'user'): Promise<number> {
+export async function addUser(app: TestApp, role: UserRole = 'user'): Promise<number> {
   const accounts = app.database.source.getRepository(UserAccount);
   const name = randomBytes(6).toString('hex');
   const user = accounts.create({

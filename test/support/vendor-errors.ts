@@ -1,11 +1,11 @@
-import type { ErrorWord } from '../../src/vendors';
+import type { ErrorSign } from '../../src/vendors';
 
 /** The style that reads this vendor's errors. */
-export const styleOf = ({ vendor }: ErrorWord): string =>
+export const styleOf = ({ vendor }: ErrorSign): string =>
   vendor === 'anthropic' ? 'messages-style' : vendor === 'google' ? 'gemini' : 'openai-style';
 
 /** The body that the vendor answers with for this row, with the sign in its place. */
-export function bodyOf(row: ErrorWord): object {
+export function bodyOf(row: ErrorSign): object {
   const { vendor, by, match, status, text: message = 'The vendor says so.' } = row;
   const code = by === 'code' ? match : undefined;
   if (vendor === 'anthropic') {

@@ -1,8 +1,10 @@
-/** Additions raise the second number; what breaks an extension raises the first. */
+/** Additions raise the minor version; breaking changes raise the major version. */
 export const CONTRACT_VERSION = '1.1.0';
 
-/** The host's own Nest stands under this name, as classes of a second copy would not be its own. */
+/** Key of the host's own Nest, because classes of a second copy would not be recognised. */
 export const HOST_SYMBOL: unique symbol = Symbol.for('switchboard.extension.host');
 
-/** Gives the settings, the log and the ports to providers and controllers of the module that `setup` returned. */
+/**
+ * Injection token of the settings, log and ports, for providers and controllers of the module that `setup` returned.
+ */
 export const HOST: unique symbol = Symbol.for('switchboard.extension.given');

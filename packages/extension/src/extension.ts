@@ -9,27 +9,27 @@ import type { StandardSchema } from './standard-schema';
 import type { SupplierStyle } from './suppliers';
 import type { Tap } from './taps';
 
-/** A class that the host makes, such as a Nest module. */
+/** A class that the host instantiates, such as a Nest module. */
 export type ModuleClass = abstract new (...parts: never[]) => object;
 
-/** An entry of the service's log; `fields` are in snake case. */
+/** Writes to the service's log; `fields` are in snake case. */
 export interface Log {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** The host as an extension sees it: the settings, the log, and the ports that it named. */
+/** The host as an extension sees it: settings, log, and the ports listed in `needs`. */
 export interface Host<Settings = undefined, Needs extends Need = Need> {
   readonly settings: Settings;
   readonly log: Log;
-  /** They answer once the service has started. */
+  /** Available once the service has started. */
   readonly ports: Pick<Ports, Needs>;
 }
 
-/** The parts that an extension adds to the host. */
+/** Contributions of an extension to the host. */
 export interface Contributions {
-  /** An ordinary Nest module, with pages and providers of its own. */
+  /** An ordinary Nest module with pages and providers. */
   readonly module?: ModuleClass;
   readonly suppliers?: readonly SupplierStyle[];
   readonly gates?: readonly Gate[];
@@ -42,27 +42,27 @@ export interface Contributions {
 }
 
 export interface Extension<Settings = undefined, Needs extends Need = never> {
-  /** Small letters, digits and hyphens; the first is a letter. */
+  /** Lower-case letters, digits and hyphens, starting with a letter. */
   readonly id: string;
   readonly version: string;
-  /** The versions of this contract that it was written for, such as `^1`. */
+  /** Supported versions of this contract, such as `^1`. */
   readonly host: string;
-  /** Only these ports are given to it. */
+  /** Ports that the extension uses; no others are provided. */
   readonly needs?: readonly Needs[];
-  /** Any Standard Schema over the variables `EXT_<ID>_…`. Without one there are no settings. */
+  /** Any Standard Schema for the variables `EXT_<ID>_…`. Defaults to no settings. */
   readonly settings?: StandardSchema<Settings>;
-  /** A folder of the extension with files such as `001-what-it-does.sql`, which run in the order of their names. */
+  /** Folder of the extension with files such as `001-what-it-does.sql`, which run in the order of their names. */
   readonly migrations?: string;
-  /** A folder beside the entry with Handlebars templates. */
+  /** Folder next to the entry file with Handlebars templates. */
   readonly views?: string;
-  /** A folder beside the entry with one JSON file a language. */
+  /** Folder next to the entry file with one JSON file per language. */
   readonly messages?: string;
   readonly navigation?: readonly NavigationEntry[];
-  /** It is called once, at the start of the service or of a command. */
+  /** Called once, when the service or a command starts. */
   setup(host: Host<Settings, Needs>): Contributions | Promise<Contributions>;
 }
 
-/** Checks the types of an extension, and gives it back. */
+/** Checks the types of an extension and returns it unchanged. */
 export const defineExtension = <Settings = undefined, const Needs extends Need = never>(
   extension: Extension<Settings, Needs>,
 ): Extension<Settings, Needs> => extension;

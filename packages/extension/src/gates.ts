@@ -3,11 +3,11 @@ import type { SettledRecord } from './records';
 import type { GateLane, GateRequest } from './requests';
 
 export type Abstain = { readonly verdict: 'abstain' };
-/** The code is one of the error catalogue, with a status from 400 to 499. */
+/** `code` is one of the error catalogue, with a status from 400 to 499. */
 export type Reject = { readonly verdict: 'reject'; readonly code: string; readonly message: string };
 export type Restrict = { readonly verdict: 'restrict'; readonly lanes: readonly number[] };
 export type Order = { readonly verdict: 'order'; readonly lanes: readonly number[] };
-/** Pieces by their place in `texts`. */
+/** Replacement texts, by their index in `texts`. */
 export type Rewrite = {
   readonly verdict: 'rewrite';
   readonly texts: readonly { readonly at: number; readonly text: string }[];
@@ -15,23 +15,27 @@ export type Rewrite = {
 
 export type RequestVerdict = Abstain | Reject | Rewrite;
 export type LaneVerdict = Abstain | Reject | Restrict | Order;
-type Answered<Verdict> = Verdict | Promise<Verdict>;
+type MaybePromise<Verdict> = Verdict | Promise<Verdict>;
 
-/** It looks at requests at the stages that it has methods for. */
+/** A request hook that runs at the stages for which it has methods. */
 export interface Gate {
-  /** Records and pages name it as `<extension>/<name>`. */
+  /** Appears in records and on pages as `<extension>/<name>`. */
   readonly name: string;
   /** From 1 to 10,000. */
   readonly timeoutMs: number;
-  /** Whether a request goes on where the gate fails or is late. */
+  /** Whether a request continues when the gate fails or times out. */
   readonly onError: 'open' | 'closed';
-  /** After the request is understood, before money is set aside for it. */
-  request?(request: GateRequest, signal: AbortSignal): Answered<RequestVerdict>;
-  /** The lanes in the order in which they would be tried. */
-  candidates?(request: GateRequest, lanes: readonly GateLane[], signal: AbortSignal): Answered<LaneVerdict>;
-  /** Every text of an answer that its caller could see. */
+  /** Called after the request is parsed, before money is held for it. */
+  request?(request: GateRequest, signal: AbortSignal): MaybePromise<RequestVerdict>;
+  /** Called with the lanes in the order in which they would be tried. */
+  candidates?(
+    request: GateRequest,
+    lanes: readonly GateLane[],
+    signal: AbortSignal,
+  ): MaybePromise<LaneVerdict>;
+  /** Masks every text of a response that the caller could see. */
   readonly answer?: Mask;
-  /** It sees what was settled and changes nothing. */
+  /** Called after settlement; cannot change anything. */
   settled?(record: SettledRecord, signal: AbortSignal): void | Promise<void>;
 }
 

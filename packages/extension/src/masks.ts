@@ -1,6 +1,6 @@
 import type { GateRequest } from './requests';
 
-/** A place in a text, from `start` up to `end`, and the text that takes its place. */
+/** A range of a text, from `start` up to but excluding `end`, and its replacement. */
 export interface MaskedSpan {
   readonly start: number;
   readonly end: number;
@@ -8,13 +8,14 @@ export interface MaskedSpan {
 }
 
 /**
- * Blanks out parts of answers. The host calls it with pieces of a text and holds back so many characters that no match is cut; the same text gives the same spans every time.
+ * Masks parts of responses. The host passes pieces of a text and holds back enough characters that no match is cut; the
+ * same text must always give the same spans.
  */
 export interface Mask {
-  /** The longest match, in characters, with what has to follow it: from 1 to 4,096. */
+  /** Maximum length of a match in characters, including required lookahead: from 1 to 4,096. */
   readonly longest: number;
-  /** Whether answers to this request are masked; left out: all are. */
+  /** Whether responses to this request are masked; defaults to all. */
   applies?(request: GateRequest): boolean;
-  /** The spans in the order of the text; they do not overlap. */
+  /** Returns the spans in the order of the text, without overlaps. */
   find(text: string): readonly MaskedSpan[];
 }

@@ -5,13 +5,16 @@ import type { PageParts } from './pages';
 export { HOST } from './contract-version';
 export type * from './pages';
 
-/** What decorators have noted. */
+/** Reader of the metadata that decorators set. */
 export interface MetadataReader {
   get<Value>(key: string, target: object): Value;
   getAllAndOverride<Value>(key: string, targets: readonly object[]): Value;
 }
 
-/** What the host lends: its own Nest, and the kinds of routes. A second copy of Nest has other classes. */
+/**
+ * Parts that the host provides: its own Nest and the kinds of routes, because a second copy of Nest has different
+ * classes.
+ */
 export interface HostParts extends PageParts {
   readonly Module: typeof Nest.Module;
   readonly Injectable: typeof Nest.Injectable;
@@ -34,8 +37,8 @@ export interface HostParts extends PageParts {
 
 const host = Reflect.get(globalThis, HOST_SYMBOL) as HostParts | undefined;
 
-/** A part of the host. Outside of it, using one says so. */
-function lent<Name extends keyof HostParts>(name: Name): HostParts[Name] {
+/** Returns a part of the host. Outside of a running host, using the part throws an explanation. */
+function hostPart<Name extends keyof HostParts>(name: Name): HostParts[Name] {
   const refuse = (): never => {
     throw new Error(
       `${name} of @switchboard/extension/nest belongs to a running Switchboard, which lends it. ` +
@@ -46,37 +49,37 @@ function lent<Name extends keyof HostParts>(name: Name): HostParts[Name] {
   return host?.[name] ?? (absent as unknown as HostParts[Name]);
 }
 
-export const Module = lent('Module');
-export const Injectable = lent('Injectable');
-export const Controller = lent('Controller');
-export const Inject = lent('Inject');
-export const Optional = lent('Optional');
-export const Body = lent('Body');
-export const Param = lent('Param');
-export const Query = lent('Query');
-export const Req = lent('Req');
-export const UseGuards = lent('UseGuards');
-export const SetMetadata = lent('SetMetadata');
-export const Reflector = lent('Reflector');
-export const HttpException = lent('HttpException');
-export const BadRequestException = lent('BadRequestException');
-export const ForbiddenException = lent('ForbiddenException');
-export const NotFoundException = lent('NotFoundException');
-export const ConflictException = lent('ConflictException');
+export const Module = hostPart('Module');
+export const Injectable = hostPart('Injectable');
+export const Controller = hostPart('Controller');
+export const Inject = hostPart('Inject');
+export const Optional = hostPart('Optional');
+export const Body = hostPart('Body');
+export const Param = hostPart('Param');
+export const Query = hostPart('Query');
+export const Req = hostPart('Req');
+export const UseGuards = hostPart('UseGuards');
+export const SetMetadata = hostPart('SetMetadata');
+export const Reflector = hostPart('Reflector');
+export const HttpException = hostPart('HttpException');
+export const BadRequestException = hostPart('BadRequestException');
+export const ForbiddenException = hostPart('ForbiddenException');
+export const NotFoundException = hostPart('NotFoundException');
+export const ConflictException = hostPart('ConflictException');
 
-export const Page = lent('Page');
-export const Data = lent('Data');
-export const Action = lent('Action');
-export const Csv = lent('Csv');
-export const Redirects = lent('Redirects');
-export const Access = lent('Access');
-export const TheReader = lent('TheReader');
-export const TheCaller = lent('TheCaller');
-export const Takes = lent('Takes');
-export const field = lent('field');
-export const PathId = lent('PathId');
-export const PathText = lent('PathText');
-export const done = lent('done');
-export const fault = lent('fault');
-export const column = lent('column');
-export const tableOf = lent('tableOf');
+export const Page = hostPart('Page');
+export const Data = hostPart('Data');
+export const Action = hostPart('Action');
+export const Csv = hostPart('Csv');
+export const Redirects = hostPart('Redirects');
+export const Access = hostPart('Access');
+export const TheReader = hostPart('TheReader');
+export const TheCaller = hostPart('TheCaller');
+export const Takes = hostPart('Takes');
+export const field = hostPart('field');
+export const PathId = hostPart('PathId');
+export const PathText = hostPart('PathText');
+export const done = hostPart('done');
+export const fault = hostPart('fault');
+export const column = hostPart('column');
+export const tableOf = hostPart('tableOf');

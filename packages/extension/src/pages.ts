@@ -1,6 +1,6 @@
 import type { Role } from './navigation';
 
-/** What the reader may see, as the pages of the host narrow it. */
+/** Scope of what the reader is allowed to see, as on the pages of the host. */
 export type ReaderScope =
   | { readonly kind: 'platform' }
   | { readonly kind: 'organisation'; readonly organisationId: number }
@@ -14,10 +14,10 @@ export type ReaderScope =
 
 export type Language = 'en' | 'de' | 'fr' | 'it' | 'es';
 export type Values = Readonly<Record<string, string | number>>;
-/** The text of a key of the extension, else of the host; the key itself where there is none. */
+/** Returns the text for a key of the extension or of the host; the key itself if there is none. */
 export type Text = (key: string, values?: Values) => string;
 
-/** The signed-in person who asks for a page, sends a form or opens a file. */
+/** The signed-in user who opens a page, submits a form or downloads a file. */
 export interface Reader {
   readonly id: number;
   readonly name: string;
@@ -34,18 +34,18 @@ export interface Reader {
 export type AccessDecorator = ClassDecorator & MethodDecorator;
 
 export interface PageAccess {
-  /** It is public, within the rate of public requests. */
+  /** Public, within the rate limit for public requests. */
   anyone(): AccessDecorator;
   session(): AccessDecorator;
   role(minimum: Role): AccessDecorator;
-  /** A client key as `Authorization: Bearer`. */
+  /** Requires a client key as `Authorization: Bearer`. */
   bearer(): AccessDecorator;
-  /** The same, or as `x-api-key`. */
+  /** Requires a client key as `Authorization: Bearer` or `x-api-key`. */
   eitherHeader(): AccessDecorator;
 }
 
 export interface ActionOptions {
-  /** The entry `ext.<id>.<audit>` of the activity log; its text is `activity.<audit>`. Or why there is none. */
+  /** Action `ext.<id>.<audit>` of the audit log, with the text `activity.<audit>`; or the reason why none is logged. */
   readonly audit: string | { readonly none: string };
   readonly verb?: 'post' | 'delete';
   readonly bodyLimitBytes?: number;
@@ -53,44 +53,44 @@ export interface ActionOptions {
 
 export type PlainValue = string | number | boolean | null;
 
-/** What the activity log says of a change, beside who made it and when. */
+/** Audit log details of a change, in addition to the user and the time. */
 export interface ChangeRecord {
   readonly id?: string | number;
   readonly label?: string;
-  /** By the names of fields: the old value and the new one. */
+  /** Old and new values by field name. */
   readonly changes?: Readonly<Record<string, readonly [before: PlainValue, after: PlainValue]>>;
 }
 
 export interface Outcome {
-  /** A key of the extension's messages, shown on the page that follows. */
+  /** A key of the extension's messages, shown on the next page. */
   readonly told?: string;
   readonly values?: Values;
   readonly tone?: 'ok' | 'warn' | 'bad' | 'info';
-  /** Null says that nothing changed, so that no entry is written. */
+  /** Null if nothing changed, so that no entry is written. */
   readonly record?: ChangeRecord | null;
 }
 
 export interface FaultOptions {
   readonly message?: string;
-  /** The field at fault, where the page says why. */
+  /** The invalid field, next to which the page shows the reason. */
   readonly param?: string;
-  /** The reader's text of it is `refused.<reason>` of the extension's messages. */
+  /** Selects the text `refused.<reason>` of the extension's messages. */
   readonly reason?: string;
   readonly values?: Values;
 }
 
-/** How a value of a form or a query is read. */
+/** Describes how a value of a form or a query is read. */
 export interface Field<Value> {
   optional(): Field<Value | undefined>;
-  /** An empty text counts as left out. */
+  /** Treats an empty text as absent. */
   orBlank(): Field<Value | undefined>;
   default(usual: Exclude<Value, undefined>): Field<Exclude<Value, undefined>>;
 }
 
 export interface Fields {
-  /** A text of one line, with something in it. */
+  /** A non-empty text of one line. */
   filled(most: number): Field<string>;
-  /** A text of one line, which may be empty. */
+  /** A text of one line, which can be empty. */
   line(most: number): Field<string>;
   lines(most: number): Field<string>;
   whole(least: number, most: number): Field<number>;
@@ -98,7 +98,7 @@ export interface Fields {
   oneOf<Choice extends string>(choices: readonly Choice[]): Field<Choice>;
   matching(pattern: RegExp, expected: string): Field<string>;
   readonly truth: Field<boolean>;
-  /** A day of the calendar, such as 2027-01-31. */
+  /** A calendar date, such as 2027-01-31. */
   readonly day: Field<string>;
 }
 
@@ -107,7 +107,7 @@ export interface CsvTable {
   readonly rows: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
 }
 
-/** What a cell of a table shows, by its kind. */
+/** Value of a table cell by kind. */
 export interface CellValues {
   readonly text: string;
   readonly code: string;
@@ -130,42 +130,42 @@ export interface Column<Row> {
 export interface TableInput<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** It stands in place of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty: { readonly title: string; readonly text: string };
 }
 
 export interface PageParts {
-  /** An HTML page: its handler answers the model of a view below `views`. */
+  /** An HTML page whose handler returns the model of a view below `views`. */
   Page(path: string, view: string, access: AccessDecorator): MethodDecorator;
-  /** Its handler answers JSON. */
+  /** A route whose handler returns JSON. */
   Data(path: string, access: AccessDecorator): MethodDecorator;
-  /** A change, sent from a page of this service or with a key. Its handler answers `done(…)` or JSON. */
+  /** A change submitted from a page of this service or with a key. The handler returns `done(…)` or JSON. */
   Action(path: string, access: AccessDecorator, options: ActionOptions): MethodDecorator;
-  /** Its handler answers a `CsvTable`. */
+  /** A route whose handler returns a `CsvTable`. */
   Csv(path: string, access: AccessDecorator, fileName: string): MethodDecorator;
   Redirects(from: string, to: string, access: AccessDecorator): MethodDecorator;
   readonly Access: PageAccess;
-  /** An argument of a handler behind a session: the `Reader`. */
+  /** Handler parameter behind a session: the `Reader`. */
   TheReader(): ParameterDecorator;
-  /** An argument of a handler behind `Access.bearer()` or `Access.eitherHeader()`: the `RequestKey` of its caller. */
+  /** Handler parameter behind `Access.bearer()` or `Access.eitherHeader()`: the caller's `RequestKey`. */
   TheCaller(): ParameterDecorator;
-  /** A property of a form's or query's class. */
+  /** A property of the class of a form or query. */
   Takes<Value>(field: Field<Value>): PropertyDecorator;
   readonly field: Fields;
-  /** The number of a row, in a path. */
+  /** Path parameter with the number of a row. */
   PathId(name: string): ParameterDecorator;
   PathText(name: string): ParameterDecorator;
-  /** Leads people to a page of this service, and answers facts to programs. */
+  /** Redirects browsers to a page of this service, and returns `facts` to API clients. */
   done(to: string, facts: object, outcome?: Outcome): object;
-  /** A refusal of the error catalogue, to be thrown: `not_found`, `conflict`, `permission_denied`, … */
+  /** An error of the error catalogue, to be thrown: `not_found`, `conflict`, `permission_denied`, … */
   fault(code: string, options?: FaultOptions): Error;
-  /** The label is a key. A heading names the row; what is minor is left out on narrow screens. */
+  /** `label` is a message key. A `heading` names the row; `minor` columns are hidden on narrow screens. */
   column<Row, Kind extends keyof CellValues>(
     label: string,
     kind: Kind,
     value: (row: Row) => CellValues[Kind],
     ...marks: readonly ColumnMark[]
   ): Column<Row>;
-  /** The model of the partial `table`. */
+  /** Returns the model of the partial `table`. */
   tableOf<Row>(rows: readonly Row[], input: TableInput<Row>, text: Text): object;
 }

@@ -1,7 +1,7 @@
 import type { Role } from './navigation';
 import type { GateRequest } from './requests';
 
-/** A person who opens a page or makes a change. */
+/** A user who opens a page or makes a change. */
 export interface Visit {
   readonly personId: number;
   readonly role: Role;
@@ -10,11 +10,11 @@ export interface Visit {
   readonly path: string;
 }
 
-/** It forbids more than the host does; it can allow nothing that the host forbids. */
+/** Forbids more than the host does; a policy cannot allow what the host forbids. */
 export interface Policy {
   readonly name: string;
-  /** The reason why a request may not use a model; null where it may. It answers at once. */
+  /** Returns synchronously why a request is not allowed to use a model; null if it is. */
   forbidsModel?(request: GateRequest, model: string): string | null;
-  /** The reason why a person may not do this; null where they may. It answers at once. */
+  /** Returns synchronously why a user is not allowed to do this; null if they are. */
   forbidsVisit?(visit: Visit): string | null;
 }

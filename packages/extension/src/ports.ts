@@ -2,17 +2,17 @@ import type { SettledRecord } from './records';
 
 export interface ListOf<Item> {
   readonly items: readonly Item[];
-  /** It begins the next page; null at the end. */
+  /** Start of the next page; null at the end. */
   readonly cursor: string | null;
 }
 
 export interface RecordQuery {
   readonly from: Date;
-  /** It is exclusive. */
+  /** Exclusive. */
   readonly to: Date;
   readonly organisationId?: number;
   readonly keyId?: number;
-  /** At most 1,000; left out: 100. */
+  /** At most 1,000; defaults to 100. */
   readonly limit?: number;
   readonly cursor?: string;
 }
@@ -20,7 +20,7 @@ export interface RecordQuery {
 export interface RecordsPort {
   /** Newest first. */
   list(query: RecordQuery): Promise<ListOf<SettledRecord>>;
-  /** It is null where there is no such request. */
+  /** Returns null if there is no such request. */
   get(requestId: string): Promise<SettledRecord | null>;
 }
 
@@ -36,9 +36,9 @@ export interface KeyView {
 }
 
 export interface KeysPort {
-  /** It is null where there is no such key. */
+  /** Returns null if there is no such key. */
   get(id: number): Promise<KeyView | null>;
-  /** Newest first. The limit is at most 1,000; left out: 100. */
+  /** Newest first. The limit is at most 1,000 and defaults to 100. */
   list(query: {
     readonly organisationId?: number;
     readonly limit?: number;
@@ -47,23 +47,26 @@ export interface KeysPort {
 }
 
 export interface MailPort {
-  /** Plain text of at most 100,000 characters; 60 mails a minute. It is sent soon, and tried again where the server of mail is away. */
+  /**
+   * Sends plain text of at most 100,000 characters; up to 60 emails per minute. Emails are queued, and retried while
+   * the mail server is unavailable.
+   */
   send(mail: { readonly to: string; readonly subject: string; readonly text: string }): Promise<void>;
 }
 
 export type SqlValue = string | number | bigint | boolean | Date | null | readonly (string | number)[];
 
 /**
- * The tables of the extension, and the views of `PublishedViews`. Times are read as `Date`, exact decimals as texts, and
- * 64-bit integers as numbers; one that a number does not hold exactly is refused.
+ * Access to the extension's tables and the views of `PublishedViews`. Times are read as `Date`, exact decimals as
+ * strings, and 64-bit integers as numbers; inexact ones are rejected.
  */
 export interface DatabaseSession {
-  /** One statement, which has five seconds and answers at most 10,000 rows. */
+  /** Runs one statement, for at most five seconds and 10,000 rows. */
   query<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
 export interface DatabasePort extends DatabaseSession {
-  /** The work is done whole or not at all, within 30 seconds. In it only the session is asked. */
+  /** Runs the work atomically, within 30 seconds. Use only the session inside it. */
   transaction<Result>(work: (session: DatabaseSession) => Promise<Result>): Promise<Result>;
 }
 
@@ -72,7 +75,7 @@ export interface HttpRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** At most 60,000; left out: 10,000. */
+  /** At most 60,000; defaults to 10,000. */
   readonly timeoutMs?: number;
 }
 
@@ -82,13 +85,13 @@ export interface HttpAnswer {
   readonly body: Uint8Array;
 }
 
-/** Addresses of private networks are refused, but for those that the operator allows in `SUPPLIER_ALLOW`. */
+/** HTTP client. Private network addresses are refused, except those that the operator allows in `SUPPLIER_ALLOW`. */
 export interface HttpPort {
-  /** The answer has at most 4 MiB. Redirects are ordinary answers. 32 requests may be open at once. */
+  /** Responses are limited to 4 MiB, and 32 requests can be open concurrently. Redirects are not followed. */
   request(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer>;
 }
 
-/** The parts of the host that an extension may ask for, by the names that it lists in `needs`. */
+/** Parts of the host that an extension can request, by the names that it lists in `needs`. */
 export interface Ports {
   readonly 'records.read': RecordsPort;
   readonly 'keys.read': KeysPort;

@@ -1,15 +1,15 @@
-/** A request that was settled, as published: names stay, and new ones may be added. */
+/** A settled request as published: names are stable, and new ones can be added. */
 export interface SettledRecord {
   readonly request_id: string;
   readonly created_at: string;
-  /** It is null where no key is known. */
+  /** Null if no key is known. */
   readonly key_id: number | null;
   readonly user_id: number | null;
   readonly organisation_id: number | null;
   readonly department_id: number | null;
   readonly project_id: number | null;
   readonly operation: string;
-  /** As the caller wrote it; null where there is no such model. */
+  /** As written by the caller; null if there is no such model. */
   readonly model: string | null;
   readonly served_model: string | null;
   readonly supplier: string | null;
@@ -18,7 +18,7 @@ export interface SettledRecord {
   readonly error_code: string | null;
   readonly stream: boolean;
   readonly failover: boolean;
-  /** With what was cached. */
+  /** Includes cached tokens. */
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_tokens: number;
@@ -29,8 +29,8 @@ export interface SettledRecord {
   readonly finish_reason: string | null;
   readonly end_user: string | null;
   readonly tags: readonly string[];
-  /** As the caller named the conversation that it belongs to; it is left out where there is none. */
+  /** Conversation as named by the caller; absent if there is none. */
   readonly session_id?: string;
-  /** A test from the administration: the request was settled before, and may have been sent before. It is left out elsewhere. */
+  /** Set for a test from the administration: the request was settled before, and might have been delivered before. */
   readonly test?: true;
 }

@@ -1,4 +1,4 @@
-/** Who makes a request, by ids. */
+/** Caller of a request, by ids. */
 export interface RequestKey {
   readonly id: number;
   readonly userId: number | null;
@@ -7,30 +7,30 @@ export interface RequestKey {
   readonly projectId: number | null;
 }
 
-/** A text of a request that its supplier reads. */
+/** A text of a request that the supplier reads. */
 export interface TextPiece {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  /** `arguments` are the JSON of a tool call, `definition` the words of a tool's description. */
+  /** `arguments` is the JSON of a tool call, `definition` the text of a tool's description. */
   readonly kind: 'text' | 'arguments' | 'result' | 'definition';
   readonly text: string;
 }
 
 export interface GateRequest {
   readonly requestId: string;
-  /** Such as `chat`, `messages`, `responses`, `embeddings`. */
+  /** For example `chat`, `messages`, `responses`, `embeddings`. */
   readonly operation: string;
-  /** As the caller wrote it. */
+  /** As written by the caller. */
   readonly model: string;
   readonly stream: boolean;
   readonly region: string | null;
   readonly endUser: string | null;
   readonly tags: readonly string[];
   readonly key: RequestKey;
-  /** In the order of the body. They are read at the first look. */
+  /** In the order of the body; parsed on first access. */
   readonly texts: readonly TextPiece[];
 }
 
-/** A supplier's model that may be asked. */
+/** A supplier's model that might be called. */
 export interface GateLane {
   readonly id: number;
   readonly supplier: string;

@@ -1,4 +1,4 @@
-/** What a caller asks of a supplier. */
+/** Operation that a caller requests. */
 export type OperationName =
   | 'chat'
   | 'messages'
@@ -16,14 +16,14 @@ export type OperationName =
 
 export type DialectName = 'chat' | 'messages' | 'responses';
 
-/** What the host asks a supplier in. For single-shot operations the form is named like the operation. */
+/** Dialect in which the host calls a supplier. For single-shot operations it is named like the operation. */
 export type WireDialect =
   DialectName | 'gemini' | Exclude<OperationName, DialectName | 'native' | 'count_tokens'>;
 
-/** What a supplier speaks when it is asked for an operation; one it does not serve is absent. */
+/** Dialect that a supplier uses per operation; unsupported operations are absent. */
 export type Operations = Readonly<Partial<Record<OperationName, WireDialect>>>;
 
-/** A supplier as the operator describes it. */
+/** A supplier as described by the operator. */
 export interface SupplierProvider {
   readonly name: string;
   readonly style: string;
@@ -32,11 +32,11 @@ export interface SupplierProvider {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What is known of a supplier's model; the host has more, and adds it to every translation itself. */
+/** Known properties of a supplier's model; the host knows more, and adds them to every conversion itself. */
 export interface SupplierFacts {
-  /** The row of the table of known models; null: nothing is known but the operator's word. */
+  /** Row in the table of known models; null if only the operator's description is known. */
   readonly known: string | null;
-  /** The most tokens it reads. */
+  /** Maximum number of tokens that the model reads. */
   readonly window?: number;
   readonly maxOutput?: number;
 }
@@ -54,7 +54,7 @@ export interface BearerCredential {
   readonly id: string;
   readonly token: string;
 }
-/** It is sent in the header that the supplier expects. */
+/** Sent in the header that the supplier expects. */
 export interface HeaderCredential {
   readonly kind: 'header';
   readonly id: string;
@@ -67,12 +67,12 @@ export interface SigningCredential {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
-/** It is one token of a pool, which the host renews. */
+/** A token of a pool that the host renews. */
 export interface TokenCredential {
   readonly kind: 'oauth-pool';
   readonly id: string;
   readonly accessToken: string;
-  /** The account of the token, where the supplier wants to know it. */
+  /** Account of the token, for suppliers that require it. */
   readonly account?: string;
 }
 export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
@@ -80,7 +80,7 @@ export type CredentialKind = Credential['kind'];
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A JSON object as its bytes, and as what they say. */
+/** A JSON object as bytes and parsed. */
 export interface JsonObjectText {
   readonly bytes: Uint8Array;
   readonly body: Readonly<Record<string, unknown>>;
@@ -102,179 +102,178 @@ export interface FormBody {
 }
 export type OutgoingBody = JsonBody | FormBody;
 
-/** A call as it is decided, in the dialect of the supplier; the style makes a request of it. */
+/** A call in the dialect of the supplier; the style converts it to a request. */
 export interface OutgoingCall {
   readonly operation: OperationName;
-  /** What the supplier is asked in. */
+  /** Dialect in which the supplier is called. */
   readonly wire: WireDialect;
   readonly lane: SupplierLane;
-  /** It is null where the supplier asks for none. */
+  /** Null if the supplier requires none. */
   readonly credential: Credential | null;
   readonly body: OutgoingBody;
   readonly stream: boolean;
-  /** The bound that was set money aside for, when the supplier has to be told. */
+  /** Output limit for which money was held, if the supplier has to be told. */
   readonly maxOutputTokens?: number | undefined;
-  /** The caller's own: those of tracing, and those that name a version of a dialect. */
+  /** Headers of the caller: for tracing, and for versions of a dialect. */
   readonly headers: HeaderFields;
-  /** It is the same for one conversation, for suppliers that keep caches near it. */
+  /** Same for one conversation, for suppliers that keep caches near it. */
   readonly sessionKey: string | null;
-  /** Styles that sign with the time need it. */
+  /** Clock for styles whose signatures contain the time. */
   readonly now: () => Date;
 }
 
-/** What did not reach a supplier as it was written. */
+/** A part of the request that did not reach the supplier as written. */
 export interface Dropped {
-  /** `fulfilled`: left out of what is sent, for the host does what it asks. */
+  /** `fulfilled`: left out, because the host does what the field requests. */
   readonly loss: 'dropped' | 'approximated' | 'fulfilled';
   /** The field, with `*` for positions: `messages.*.content.*.cache_control`. */
   readonly path: string;
   /** Name for `x-svc-dropped` if the path is not clear enough. Approximations appear there only if they have a name. */
   readonly name?: string;
   readonly reason: string;
-  /** The first place it was seen. */
+  /** First position at which the field was seen. */
   readonly at: string;
   readonly count: number;
 }
 
-/** Bytes that lie in several places and are one body. In a text every character is one byte. */
+/** Bytes in several pieces that form one body. In a string, every character is one byte. */
 export interface Pieces {
   readonly length: number;
   readonly parts: readonly (string | Uint8Array)[];
 }
 
-/** It is sent with POST, to the origin of the provider's base address and nowhere else. */
+/** Sent with POST, only to the origin of the provider's base address. */
 export interface PreparedCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | Pieces;
-  /** What of the caller's body does not go further. */
+  /** Parts of the caller's body that are not sent. */
   readonly dropped?: readonly Dropped[];
 }
 
-/** `GET` of a list of models; below its path stands each of them. */
+/** `GET` request for a list of models; each model is available below its path. */
 export interface ListCall {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What an answer is that cannot be read; the code is one that the error catalogue has for suppliers. */
+/** Why a response cannot be read; the code is one that the error catalogue has for suppliers. */
 export interface SupplierFault {
   readonly code: string;
   readonly message: string;
 }
 
-/** Turns what a supplier wraps its streams in into the events of the dialect. */
+/** Converts a supplier's framing of streams to the events of the dialect. */
 export interface Unframer {
-  /** The events that are complete now, or a fault, after which nothing follows. */
+  /** Returns the events that are complete now, or a fault, after which nothing follows. */
   push(chunk: Uint8Array): Uint8Array | SupplierFault;
-  /** A fault where the stream ended too early. */
+  /** Returns a fault if the stream ended too early. */
   end(): SupplierFault | undefined;
 }
 
-/** What a supplier does with fields that the interface it offers does not describe. */
+/** How a supplier treats fields that its API does not describe. */
 export interface FieldPolicy {
-  /** It refuses what it does not know, so everything may go on to it. */
+  /** Whether the supplier rejects unknown fields, so that everything can be sent. */
   readonly validates: boolean;
-  /** Fields of its own. */
+  /** Additional fields of the supplier. */
   readonly own: (operation: OperationName) => readonly string[];
 }
 
-/** What the translation of a request has to know; everything has a default that the dialect's own supplier takes. */
+/** Options of the conversion of a request; the defaults suit the dialect's own vendor. */
 export interface SupplierTarget {
   /** The supplier's name of the model. */
   readonly model?: string;
   /** messages: how a JSON schema is enforced. */
   readonly structuredOutput?: 'native' | 'tool';
-  /** messages: the supplier marks the end of the prompt for its cache when it is told to once. */
+  /** messages: the supplier caches the prompt up to its end if told so once. */
   readonly cacheMark?: boolean;
-  /** messages: instructions may stand between turns. */
+  /** messages: instructions are allowed between turns. */
   readonly systemInTurns?: boolean;
-  /** chat: the model gets its earlier reasoning again. */
+  /** chat: the model receives its earlier reasoning again. */
   readonly reasoningHistory?: boolean;
-  /** chat: which field limits the output. */
+  /** chat: the field that limits the output. */
   readonly limitField?: 'max_tokens' | 'max_completion_tokens';
-  /** chat: false where the supplier knows only the role `system`. */
+  /** chat: false if the supplier knows only the role `system`. */
   readonly developerRole?: boolean;
-  /** chat, responses: the supplier takes tools that are called with plain text. */
+  /** chat, responses: the supplier supports tools that are called with plain text. */
   readonly customTools?: boolean;
 }
 
 export interface PictureSize {
   readonly width: number;
   readonly height: number;
-  /** It is false where a decoder may find another size than the header says: then it serves estimates only. */
+  /** False if a decoder might find another size than the header states; the size is then only an estimate. */
   readonly isBinding: boolean;
 }
 
 export interface Picture {
-  /** How closely the model is to look, in the caller's word. */
+  /** Requested level of detail, as written by the caller. */
   readonly detail: string | null;
-  /** What the header of inline bytes tells; null where there is none, or where it cannot be trusted. */
+  /** Size in the header of inline bytes; null if there is none, or if it cannot be trusted. */
   readonly size: PictureSize | null;
 }
 
-/** What a supplier bills for pictures. */
+/** How a supplier bills images. */
 export interface PictureRule {
-  /** The most it bills for this one. */
+  /** Returns the maximum number of tokens billed for this image. */
   readonly most: (picture: Picture) => number;
-  /** How many tokens it bills at most for one token of the context window. */
+  /** Maximum number of tokens billed per token of the context window. */
   readonly factor: number;
 }
 
-/** What an error of a supplier means, whichever vendor words it. */
+/** Meaning of a supplier's error, independent of the vendor's wording. */
 export type ErrorMeaning =
   | 'context_length'
   | 'content_filter'
   | 'rate_limit'
-  /** Our credential is refused. */
+  /** The credential is rejected. */
   | 'auth'
-  /** Our account is spent, limited or closed: no request of ours is served until an operator acts. */
+  /** The account is exhausted, limited or closed: no request is served until an operator acts. */
   | 'account'
   | 'overloaded'
   | 'not_found'
   | 'invalid'
   | 'unknown';
 
-/** A supplier's error, as it was read. */
 export interface SupplierError {
   readonly kind: ErrorMeaning;
-  /** The supplier's own words. */
+  /** The supplier's own message. */
   readonly message: string;
   readonly type?: string;
-  /** A number where the supplier's own is one. */
+  /** A number if the supplier's code is one. */
   readonly code?: string | number;
-  /** Finer than the type, where a vendor has such. */
+  /** More specific than the type, if the vendor provides it. */
   readonly reason?: string;
   readonly param?: string;
-  /** Structured facts that clients act on, such as an unsupported thread. */
+  /** Structured details that clients act on, such as an unsupported thread. */
   readonly details?: Record<string, unknown>;
   readonly raw: unknown;
 }
 
 /**
- * A way of speaking to suppliers. Everything in it is a pure function of its arguments and answers at once: what is
- * peculiar to one supplier stands in the settings of its provider.
+ * API format of a kind of supplier. All members are synchronous pure functions; what is specific to one supplier is in
+ * the settings of its provider.
  */
 export interface SupplierStyle {
-  /** Providers name it as their `style`, so it is unlike that of every other style. */
+  /** Unique name that providers use as their `style`. */
   readonly name: string;
-  /** What its suppliers are usually paid with. */
+  /** Usual kind of credential for these suppliers. */
   readonly credential: CredentialKind;
-  /** Whether calls to this provider go without one. */
+  /** Returns whether calls to this provider require a credential. */
   needsCredential(provider: SupplierProvider): boolean;
   operations(provider: SupplierProvider): Operations;
   fields(provider: SupplierProvider): FieldPolicy;
-  /** The translation of a request to the lane needs it. */
+  /** Returns the options for converting a request to the lane. */
   target(lane: SupplierLane): SupplierTarget;
-  /** What it bills for pictures; left out: what no supplier known here exceeds. */
+  /** Returns how images are billed; defaults to an upper bound of all known suppliers. */
   pictures?(lane: SupplierLane): PictureRule;
   prepare(call: OutgoingCall): PreparedCall;
-  /** How its list of models is asked for; left out or null: it has none that names what lanes ask for. */
+  /** Returns the request for the list of models; null or absent if no list names the models that lanes use. */
   modelList?(provider: SupplierProvider, credential: Credential | null): ListCall | null;
-  /** What an error body in JSON says; undefined when it says nothing. */
+  /** Parses a JSON error body; undefined if it contains no error. */
   readError(body: unknown, headers: HeaderFields): SupplierError | undefined;
-  /** The answer that is no stream, in the dialect that was asked in; left out where it comes in that dialect. */
+  /** Converts a non-streaming response to the requested dialect; absent if it arrives in that dialect. */
   unwrap?(body: Uint8Array): Uint8Array | SupplierFault;
-  /** It is there only where streams do not come as server-sent events of the dialect. */
+  /** Present only if streams do not arrive as server-sent events of the dialect. */
   unframer?(): Unframer;
 }

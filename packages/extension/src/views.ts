@@ -8,14 +8,14 @@ export interface OrganisationView {
   readonly created_at: string;
 }
 
-/** A time is read from SQL as a `Date`. What is not always there is no column. */
+/** Row type in SQL: a time is read as `Date`, and optional fields are not columns. */
 type AsRow<Item> = {
   readonly [Name in keyof Item as undefined extends Item[Name] ? never : Name]: Name extends 'created_at'
     ? Date
     : Item[Name];
 };
 
-/** The rows of the published views, by the names that SQL knows them by. */
+/** Rows of the published views, by their names in SQL. */
 export interface PublishedViews {
   readonly 'contract.request': AsRow<SettledRecord>;
   readonly 'contract.key': AsRow<KeyView>;

@@ -1,4 +1,4 @@
-import { Fault, isJsonParseFaulty } from '#product/kernel';
+import { Fault, hasJsonParseBug } from '#product/kernel';
 import { Chance } from '../../../test/system/chance';
 import { type Findings, inParallel } from '../../../test/system/findings';
 import { gatewayFile, Testbed } from '../testbed';
@@ -141,7 +141,7 @@ const settingsOf = ({
 /** Names of one tenant must not change what another one's names say. */
 async function afterPrimers(findings: Findings, testbed: Testbed): Promise<void> {
   tell(
-    `the JSON.parse of Node.js ${process.versions.node} ${isJsonParseFaulty() ? 'misreads' : 'reads'} escaped names`,
+    `the JSON.parse of Node.js ${process.versions.node} ${hasJsonParseBug() ? 'misreads' : 'reads'} escaped names`,
   );
   await testbed.control('DELETE', '/requests');
   const messages = '"messages":[{"role":"user","content":"Hello"}]';

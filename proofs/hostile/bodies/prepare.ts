@@ -2,9 +2,9 @@ import type { Credential, LaneView, ModelView, ProviderView } from '../../../src
 import { describeCall } from '#inside/gateway/intake/describe';
 import type { HeldCall } from '../../../src/gateway/admission/hold';
 import type { Inbound } from '../../../src/gateway/intake/inbound';
-import { type Outbound, outboundFor } from '#inside/gateway/attempt/outbound';
-import { isSpoken, operations } from '#inside/gateway/operations/operation';
-import { type JsonObjectText, readJsonObject } from '#product/kernel';
+import { type OutboundRequest, createOutbound } from '#inside/gateway/attempt/outbound';
+import { isPassThrough, operations } from '#inside/gateway/operations/operation';
+import { type ParsedJsonObject, readJsonObject } from '#product/kernel';
 import { SupplierStyles } from '#product/routing';
 import { profiles } from '#inside/routing/suppliers/openai-style/profiles';
 import { UNKNOWN_FACTS } from '#product/vendors';
@@ -67,14 +67,14 @@ export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) =>
   const { validates } = styles.of(provider).fields(provider);
   return routes.flatMap((route) => {
     const wire = styles.dialectFor(provider, route);
-    return wire === undefined ? [] : [{ route, lane, validates, passes: isSpoken(operations[route], wire) }];
+    return wire === undefined ? [] : [{ route, lane, validates, passes: isPassThrough(operations[route], wire) }];
   });
 });
 
 /** The way of a body through the stages that read and write it, up to the bytes for the supplier. Refusals are thrown. */
 export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped: boolean): Prepared | null {
   const operation = operations[route];
-  const text = readJsonObject(bytes) as JsonObjectText;
+  const text = readJsonObject(bytes) as ParsedJsonObject;
   const inbound = { ...text, headers: {}, form: null } as unknown as Inbound;
   const call = describeCall(inbound, operation);
   const { provider } = lane;
@@ -85,7 +85,7 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
     outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND,
     forwardsUnknown: false,
   } as HeldCall;
-  const { body, wire } = outboundFor({ call, model, held }, lane, styles) as Outbound;
+  const { body, wire } = createOutbound({ call, model, held }, lane, styles) as OutboundRequest;
   const prepared = style.prepare({
     operation: route,
     wire,

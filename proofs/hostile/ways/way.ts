@@ -1,6 +1,6 @@
 import {
   type AddressGuard,
-  ChosenTransport,
+  SelectingTransport,
   type EgressTerms,
   type SupplierTransport,
 } from '#product/platform';
@@ -28,7 +28,7 @@ export const means = {
 export type WayName = keyof typeof means;
 export const wayNames = Object.keys(means) as readonly WayName[];
 
-type Settings = ConstructorParameters<typeof ChosenTransport>[0];
+type Settings = ConstructorParameters<typeof SelectingTransport>[0];
 type EgressSettings = Pick<Settings, Extract<keyof Settings, `egress${string}` | 'noProxy'>>;
 /** How many connections, and how long, without the ways out. */
 export type PoolSettings = Omit<Settings, keyof EgressSettings>;
@@ -121,7 +121,7 @@ export class WayOut {
   }
 
   transport(pool: PoolSettings, guard: AddressGuard): SupplierTransport {
-    const chosen = new ChosenTransport({ ...pool, ...this.egress }, guard);
+    const chosen = new SelectingTransport({ ...pool, ...this.egress }, guard);
     const { terms: egress } = this;
     return {
       dispatch: (request, handler) => chosen.dispatch({ ...request, egress }, handler),

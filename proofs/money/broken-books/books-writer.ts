@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { executeCommand } from '#inside/commands/run-command';
 import { UserAccount } from '#product/identity';
-import { platformScope, type Role } from '#product/kernel';
+import { platformScope, type UserRole } from '#product/kernel';
 import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../../test/support/app';
 import { signIn } from '../../../test/support/people';
@@ -86,7 +86,7 @@ export abstract class BooksWriter {
     if (code !== 0) throw new Error('prices could not be corrected');
   }
 
-  protected async person(name: string, role: Role, organisationId: number | null = null): Promise<Person> {
+  protected async person(name: string, role: UserRole, organisationId: number | null = null): Promise<Person> {
     const accounts = this.app.database.source.getRepository(UserAccount);
     const user = accounts.create({
       email: `${name}@example.com`,

@@ -1,4 +1,4 @@
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { Limits, MoneyWatch, PostgresMoneyStore } from '#product/billing';
 import { CatalogueService } from '#product/catalogue';
 import { costOf, NO_USAGE, parseUsd, uuidv7 } from '#product/kernel';
@@ -39,7 +39,7 @@ class Filling extends BooksWriter {
     await this.invoices(operator);
     await this.rerate();
     await this.heldByTheDead(ben);
-    await this.app.application.get(MoneyWatch, { strict: false }).look(true);
+    await this.app.application.get(MoneyWatch, { strict: false }).verify(true);
   }
 
   private async payments(ann: Person, ben: Person, cara: Person, operator: Person): Promise<void> {
@@ -135,7 +135,7 @@ class Filling extends BooksWriter {
     for (let day = 1; day <= 4; day += 1) {
       const records = [ann, ben].map((person, place) => {
         const factor = null;
-        return writtenRecord(uuidv7(), now - day * 2 * DAY_MS - place * HOUR_MS, {
+        return serialiseRecord(uuidv7(), now - day * 2 * DAY_MS - place * HOUR_MS, {
           ...ordinaryOutcome(usage),
           model: 'sim-large',
           userId: person.id,

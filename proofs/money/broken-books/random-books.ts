@@ -72,7 +72,7 @@ class RandomBooks extends BooksWriter {
     await this.anyCall();
     if (this.random() < 0.5) await this.rerate();
     await this.app.application.get(WalletHandover, { strict: false }).followAll();
-    await this.app.application.get(MoneyWatch, { strict: false }).look(true);
+    await this.app.application.get(MoneyWatch, { strict: false }).verify(true);
   }
 
   private between(least: number, most: number): number {

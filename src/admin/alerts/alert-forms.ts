@@ -11,138 +11,136 @@ import {
   severities,
   type Severity,
 } from '../../alerts';
-import { filled, line, listOf, matching, oneOf, rowId, truth, whole, zone } from '../../kernel';
-import { Takes } from '../../platform';
+import { nonEmptyLine, line, listOf, matching, oneOf, rowId, trueOrFalse, integer, zone } from '../../kernel';
+import { ParsedBy } from '../../platform';
 import { type Locale, locales } from '../../views';
 import { IsCursor } from '../../web';
-import { IsComing } from '../pages/fields';
+import { IsFutureTime } from '../pages/fields';
 
 const stateChoices = [...alertStates, 'all'] as const;
 const kindNames = alertKinds.map(({ name }) => name);
-const MOST_CHANNELS = 20;
-/** The version of what the form showed. */
+const MAX_CHANNELS = 20;
+/** Fingerprint of the settings that the form was rendered with. */
 const version = line(64);
 
 export class AlertsQuery {
-  /** Without it, those that are not over. */
-  @Takes(oneOf(stateChoices).orBlank())
+  /** Defaults to alerts that are not resolved. */
+  @ParsedBy(oneOf(stateChoices).orBlank())
   state?: AlertState | 'all';
 
-  @Takes(oneOf(kindNames).orBlank())
+  @ParsedBy(oneOf(kindNames).orBlank())
   kind?: AlertKindName;
 
-  @Takes(oneOf(severities).orBlank())
+  @ParsedBy(oneOf(severities).orBlank())
   severity?: Severity;
 
   @IsCursor()
   cursor?: string;
 
-  /** Programs read the same as JSON. */
-  @Takes(oneOf(['json']).orBlank())
+  @ParsedBy(oneOf(['json']).orBlank())
   format?: 'json';
 }
 
 export class AcknowledgeForm {
-  @Takes(line(500).orBlank())
+  @ParsedBy(line(500).orBlank())
   reason?: string;
 }
 
 const timeOfDay = matching(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'a time of day, like 22:00');
 
 export class AlertSettingsForm {
-  @Takes(zone)
+  @ParsedBy(zone)
   time_zone: string;
 
-  /** No hour is quiet where both are empty. */
-  @Takes(timeOfDay.orNone())
+  /** No quiet hours if both ends are empty. */
+  @ParsedBy(timeOfDay.orNone())
   quiet_from?: string | null;
 
-  @Takes(timeOfDay.orNone())
+  @ParsedBy(timeOfDay.orNone())
   quiet_to?: string | null;
 
-  @Takes(truth)
+  @ParsedBy(trueOrFalse)
   urgent_breaks_quiet: boolean;
 
-  @Takes(whole(0, 720))
+  @ParsedBy(integer(0, 720))
   repeat_hours: number;
 
-  @Takes(version.orBlank())
+  @ParsedBy(version.orBlank())
   version?: string;
 }
 
-/** Of the parameters, those of the kind; one that is left out stays as it is. */
+/** Only the parameters of the kind are accepted; an omitted parameter keeps its value. */
 export class AlertRuleForm {
-  @Takes(truth)
+  @ParsedBy(trueOrFalse)
   enabled: boolean;
 
-  @Takes(parameterFields.first.orBlank())
+  @ParsedBy(parameterFields.first.orBlank())
   first?: number;
 
-  @Takes(parameterFields.second.orBlank())
+  @ParsedBy(parameterFields.second.orBlank())
   second?: number;
 
-  @Takes(parameterFields.third.orBlank())
+  @ParsedBy(parameterFields.third.orBlank())
   third?: number;
 
-  @Takes(parameterFields.percent.orBlank())
+  @ParsedBy(parameterFields.percent.orBlank())
   percent?: number;
 
-  @Takes(parameterFields.seconds.orBlank())
+  @ParsedBy(parameterFields.seconds.orBlank())
   seconds?: number;
 
-  @Takes(parameterFields.minutes.orBlank())
+  @ParsedBy(parameterFields.minutes.orBlank())
   minutes?: number;
 
-  @Takes(parameterFields.hours.orBlank())
+  @ParsedBy(parameterFields.hours.orBlank())
   hours?: number;
 
-  @Takes(parameterFields.days.orBlank())
+  @ParsedBy(parameterFields.days.orBlank())
   days?: number;
 
-  @Takes(parameterFields.times.orBlank())
+  @ParsedBy(parameterFields.times.orBlank())
   times?: number;
 
-  @Takes(parameterFields.dollars.orBlank())
+  @ParsedBy(parameterFields.dollars.orBlank())
   dollars?: number;
 
-  /** Without any, every channel is meant. */
-  @Takes(listOf(rowId, MOST_CHANNELS).orBlank())
+  /** Defaults to all channels. */
+  @ParsedBy(listOf(rowId, MAX_CHANNELS).orBlank())
   channels?: number[];
 
-  @IsComing()
+  @IsFutureTime()
   muted_until?: string | null;
 
-  @Takes(version.orBlank())
+  @ParsedBy(version.orBlank())
   version?: string;
 }
 
 export class AlertChannelForm {
-  @Takes(filled(100))
+  @ParsedBy(nonEmptyLine(100))
   name: string;
 
-  @Takes(oneOf(severities))
+  @ParsedBy(oneOf(severities))
   least_severity: Severity;
 
-  @Takes(oneOf(locales).default('en'))
+  @ParsedBy(oneOf(locales).default('en'))
   language: Locale;
 
-  @Takes(truth.default(true))
+  @ParsedBy(trueOrFalse.default(true))
   enabled: boolean;
 
-  /** Whom mails are sent to. */
-  @Takes(oneOf(audiences).default('owners'))
+  @ParsedBy(oneOf(audiences).default('owners'))
   audience: Audience;
 
-  /** Where messages are sent; empty keeps the stored one. */
-  @Takes(line(2_048).orBlank())
+  /** Target of the messages; an empty value keeps the stored address. */
+  @ParsedBy(line(2_048).orBlank())
   url?: string;
 
-  /** The signing secret of a webhook, or the integration key of PagerDuty; empty keeps the stored one. */
-  @Takes(line(200).orBlank())
+  /** Signing secret of a webhook or integration key of PagerDuty; an empty value keeps the stored one. */
+  @ParsedBy(line(200).orBlank())
   key?: string;
 }
 
 export class NewAlertChannelForm extends AlertChannelForm {
-  @Takes(oneOf(channelKinds))
+  @ParsedBy(oneOf(channelKinds))
   kind: ChannelKind;
 }

@@ -5,9 +5,9 @@ import {
   ownerOf,
   severities,
   type Severity,
-  type ShownAlert,
-  type ShownDelivery,
-  wordsOf,
+  type AlertView,
+  type DeliveryView,
+  alertTextsOf,
 } from '../../alerts';
 import { atLeast } from '../../kernel';
 import {
@@ -15,7 +15,7 @@ import {
   column,
   type FieldModel,
   type LabelledFigure,
-  mixed,
+  mixedColumn,
   type TabsModel,
   tableOf,
   type Tone,
@@ -24,53 +24,52 @@ import {
 import {
   actorOf,
   adminScope,
-  type FileColumns,
+  type CsvColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
-  scopeWords,
+  describeScope,
 } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { actOf, type ObjectPageModel } from '../pages/object-page';
 import type { AlertsQuery } from './alert-forms';
 
 const tones: Readonly<Record<Severity, Tone>> = { info: 'info', warning: 'warn', urgent: 'bad' };
-const stateTones: Readonly<Record<ShownAlert['state'], Tone>> = {
+const stateTones: Readonly<Record<AlertView['state'], Tone>> = {
   firing: 'bad',
   acknowledged: 'warn',
   resolved: 'ok',
 };
 
-const places = ['alerts', 'rules', 'channels'] as const;
-export type AlertsPlace = (typeof places)[number];
+const alertsTabs = ['alerts', 'rules', 'channels'] as const;
+export type AlertsTab = (typeof alertsTabs)[number];
 
-/** Rules and channels are for those who may change them. */
-export function alertTabs(request: HttpRequest, current: AlertsPlace, translate: Translate): TabsModel {
+export function alertTabs(request: HttpRequest, current: AlertsTab, translate: Translate): TabsModel {
   const { role } = actorOf(request);
   return {
     label: translate('alerts.heading'),
-    items: places
-      .filter((place) => place === 'alerts' || atLeast(role, 'org_admin'))
-      .map((place) => ({
-        label: translate(`alerts.tab.${place}`),
-        href: place === 'alerts' ? ALERTS_PATH : `${ALERTS_PATH}/${place}`,
-        ...(place === current ? { current: true } : {}),
+    items: alertsTabs
+      .filter((tab) => tab === 'alerts' || atLeast(role, 'org_admin'))
+      .map((tab) => ({
+        label: translate(`alerts.tab.${tab}`),
+        href: tab === 'alerts' ? ALERTS_PATH : `${ALERTS_PATH}/${tab}`,
+        ...(tab === current ? { current: true } : {}),
       })),
   };
 }
 
-/** The platform's own alerts are not those of all organisations. */
-export const alertScopeWords = (request: HttpRequest, translate: Translate): string =>
+/** The platform scope covers the platform's own alerts, not those of all organisations. */
+export const describeAlertScope = (request: HttpRequest, translate: Translate): string =>
   ownerOf(adminScope(request)) === null
     ? translate('alerts.platform')
-    : scopeWords(request, translate, adminScope(request));
+    : describeScope(request, translate, adminScope(request));
 
 export const severityBadge = (severity: Severity, translate: Translate): BadgeModel => ({
   tone: tones[severity],
   label: translate(`alerts.severity.${severity}`),
 });
 
-const stateBadge = (state: ShownAlert['state'], translate: Translate): BadgeModel => ({
+const stateBadge = (state: AlertView['state'], translate: Translate): BadgeModel => ({
   tone: stateTones[state],
   label: translate(`alerts.state.${state}`),
 });
@@ -79,24 +78,27 @@ export function alertsList(
   request: HttpRequest,
   query: AlertsQuery,
   localisation: Localisation,
-): ListDescription<ShownAlert> {
+): ListDescription<AlertView> {
   const { translate } = localisation;
-  const words = (alert: ShownAlert) => wordsOf(alert, translate, localisation);
+  const textOf = (alert: AlertView) => alertTextsOf(alert, translate, localisation);
   return {
     heading: translate('alerts.heading'),
-    scope: alertScopeWords(request, translate),
+    scope: describeAlertScope(request, translate),
     columns: [
-      mixed(
+      mixedColumn(
         'alerts.kind-label',
-        (alert) => ({ kind: 'link', value: words(alert).name, href: `${ALERTS_PATH}/${alert.id}` }),
+        (alert) => ({ kind: 'link', value: textOf(alert).name, href: `${ALERTS_PATH}/${alert.id}` }),
         'heading',
       ),
-      column('alerts.what-label', 'text', (alert) => words(alert).text, 'minor'),
-      mixed('alerts.severity-label', ({ severity }) => ({
+      column('alerts.what-label', 'text', (alert) => textOf(alert).text, 'minor'),
+      mixedColumn('alerts.severity-label', ({ severity }) => ({
         kind: 'badge',
         value: severityBadge(severity, translate),
       })),
-      mixed('alerts.state-label', ({ state }) => ({ kind: 'badge', value: stateBadge(state, translate) })),
+      mixedColumn('alerts.state-label', ({ state }) => ({
+        kind: 'badge',
+        value: stateBadge(state, translate),
+      })),
       column('alerts.since', 'time', ({ since }) => since, 'minor'),
     ],
     fields: fieldsOf(request, query, translate),
@@ -134,7 +136,7 @@ function fieldsOf(request: HttpRequest, query: AlertsQuery, translate: Translate
   ];
 }
 
-export const alertFile: FileColumns<ShownAlert> = {
+export const alertCsvColumns: CsvColumns<AlertView> = {
   alert_id: ({ id }) => id,
   organisation_id: ({ organisationId }) => organisationId,
   kind: ({ kind }) => kind,
@@ -147,7 +149,7 @@ export const alertFile: FileColumns<ShownAlert> = {
   facts: ({ facts }) => JSON.stringify(facts),
 };
 
-export const presentAlert = (alert: ShownAlert) => ({
+export const presentAlert = (alert: AlertView) => ({
   id: alert.id,
   organisation_id: alert.organisationId,
   kind: alert.kind,
@@ -161,12 +163,12 @@ export const presentAlert = (alert: ShownAlert) => ({
 });
 
 export function alertPage(
-  alert: ShownAlert,
-  deliveries: readonly ShownDelivery[],
+  alert: AlertView,
+  deliveries: readonly DeliveryView[],
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;
-  const { name } = wordsOf(alert, translate, localisation);
+  const { name } = alertTextsOf(alert, translate, localisation);
   return {
     page: {
       heading: name,
@@ -203,16 +205,16 @@ export function alertPage(
   };
 }
 
-function factsOf(alert: ShownAlert, localisation: Localisation): LabelledFigure[] {
+function factsOf(alert: AlertView, localisation: Localisation): LabelledFigure[] {
   const { translate } = localisation;
-  const { text, advice } = wordsOf(alert, translate, localisation);
-  const time = (key: string, value: Date | null): LabelledFigure[] =>
+  const { text, advice } = alertTextsOf(alert, translate, localisation);
+  const timeFigure = (key: string, value: Date | null): LabelledFigure[] =>
     value === null ? [] : [{ label: translate(`alerts.${key}`), figure: { kind: 'time', value } }];
-  const words = (key: string, value: string): LabelledFigure[] =>
+  const textFigure = (key: string, value: string): LabelledFigure[] =>
     value === '' ? [] : [{ label: translate(`alerts.${key}`), figure: { kind: 'text', value } }];
   return [
-    ...words('what-label', text),
-    ...words('advice-label', advice),
+    ...textFigure('what-label', text),
+    ...textFigure('advice-label', advice),
     {
       label: translate('alerts.severity-label'),
       figure: { kind: 'badge', value: severityBadge(alert.severity, translate) },
@@ -221,11 +223,11 @@ function factsOf(alert: ShownAlert, localisation: Localisation): LabelledFigure[
       label: translate('alerts.state-label'),
       figure: { kind: 'badge', value: stateBadge(alert.state, translate) },
     },
-    ...time('since', alert.since),
-    ...time('told', alert.toldAt),
-    ...time('acknowledged', alert.acknowledgedAt),
-    ...words('acknowledged-by', alert.acknowledgedBy ?? ''),
-    ...time('resolved', alert.resolvedAt),
+    ...timeFigure('since', alert.since),
+    ...timeFigure('told', alert.toldAt),
+    ...timeFigure('acknowledged', alert.acknowledgedAt),
+    ...textFigure('acknowledged-by', alert.acknowledgedBy ?? ''),
+    ...timeFigure('resolved', alert.resolvedAt),
   ];
 }
 
@@ -236,7 +238,7 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   dropped: 'neutral',
 };
 
-const deliveryTable = (deliveries: readonly ShownDelivery[], translate: Translate) =>
+const deliveryTable = (deliveries: readonly DeliveryView[], translate: Translate) =>
   tableOf(
     deliveries,
     {
@@ -244,7 +246,7 @@ const deliveryTable = (deliveries: readonly ShownDelivery[], translate: Translat
       columns: [
         column('alerts.channel-label', 'text', ({ channel }) => channel, 'heading'),
         column('alerts.message-label', 'text', ({ event }) => translate(`alerts.told-as.${event}`)),
-        mixed('alerts.outcome-label', ({ outcome }) => {
+        mixedColumn('alerts.outcome-label', ({ outcome }) => {
           const name = outcome ?? 'waiting';
           return {
             kind: 'badge',

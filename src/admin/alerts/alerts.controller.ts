@@ -8,9 +8,9 @@ import {
   adminScope,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   listPage,
   localisationOf,
@@ -19,12 +19,11 @@ import {
   PathId,
 } from '../../web';
 import { AcknowledgeForm, AlertsQuery } from './alert-forms';
-import { alertFile, alertPage, alertsList, alertTabs, presentAlert } from './alerts-model';
+import { alertCsvColumns, alertPage, alertsList, alertTabs, presentAlert } from './alerts-model';
 
-const ROWS_A_PAGE = 50;
-const ROWS_AT_ONCE = 500;
+const PAGE_SIZE = 50;
+const EXPORT_BATCH_SIZE = 500;
 
-/** What fires and what fired: an organisation's, or the platform's where no organisation is chosen. */
 @Controller()
 export class AlertsController {
   constructor(
@@ -39,7 +38,7 @@ export class AlertsController {
     const { translate } = localisation;
     const { cursor = null, state, kind, severity } = query;
     const filter = { state, kind, severity };
-    const page = await this.alerts.page(adminScope(request), filter, { cursor, limit: ROWS_A_PAGE });
+    const page = await this.alerts.page(adminScope(request), filter, { cursor, limit: PAGE_SIZE });
     return {
       ...listPage(request, page, alertsList(request, query, localisation), translate),
       tabs: alertTabs(request, 'alerts', translate),
@@ -53,13 +52,13 @@ export class AlertsController {
   }
 
   @Csv(`${ALERTS_PATH}/export`, Access.role('department_admin'), 'alerts')
-  export(@Query() query: AlertsQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: AlertsQuery, @Req() request: HttpRequest): CsvContent {
     const { state, kind, severity } = query;
     const filter = { state, kind, severity };
     const scope = adminScope(request);
     const limit = this.settings.auditExportMaxRows;
-    const found = everyRow(limit, ROWS_AT_ONCE, (page) => this.alerts.page(scope, filter, page));
-    return csvTable(found, alertFile, limit);
+    const rows = everyRow(limit, EXPORT_BATCH_SIZE, (page) => this.alerts.page(scope, filter, page));
+    return csvTable(rows, alertCsvColumns, limit);
   }
 
   @Page(`${ALERTS_PATH}/:alert_id`, 'pages/admin/object', Access.role('department_admin'))
@@ -76,7 +75,7 @@ export class AlertsController {
     @PathId('alert_id') id: number,
     @Body() { reason }: AcknowledgeForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const { scope, userId } = actorOf(request);
     await this.alerts.acknowledge(scope, id, userId, reason);
     return done(`${ALERTS_PATH}/${id}`, { ok: true, id: String(id) }, 'alerts.acknowledged-done');

@@ -17,12 +17,17 @@ import {
   type ObjectPageModel,
   type SectionModel,
 } from '../pages/object-page';
-import { alertScopeWords, alertTabs, severityBadge } from './alerts-model';
+import { describeAlertScope, alertTabs, severityBadge } from './alerts-model';
 
 export const CHANNELS_PATH = `${ALERTS_PATH}/channels`;
 
-/** Every language by its own name. */
-const languages = { en: 'English', de: 'Deutsch', fr: 'Français', it: 'Italiano', es: 'Español' } as const;
+const nativeLanguageNames = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  it: 'Italiano',
+  es: 'Español',
+} as const;
 
 export function channelsPage(
   request: HttpRequest,
@@ -33,7 +38,7 @@ export function channelsPage(
   return {
     page: {
       heading: translate('alerts.channels-heading'),
-      scope: alertScopeWords(request, translate),
+      scope: describeAlertScope(request, translate),
       tabs: alertTabs(request, 'channels', translate),
       sections: [
         {
@@ -41,14 +46,14 @@ export function channelsPage(
           heading: translate('alerts.add-channel'),
           acts: channelKinds.map((kind) => addAct(kind, translate)),
         },
-        ...(channels.length === 0 ? [nothing(translate)] : []),
+        ...(channels.length === 0 ? [emptySection(translate)] : []),
         ...channels.map((channel) => channelSection(channel, translate)),
       ],
     },
   };
 }
 
-const nothing = (translate: Translate): SectionModel => ({
+const emptySection = (translate: Translate): SectionModel => ({
   id: 'nothing',
   table: {
     ...{ caption: translate('alerts.channels-heading'), columns: [], rows: [] },
@@ -56,7 +61,7 @@ const nothing = (translate: Translate): SectionModel => ({
   },
 });
 
-interface Shown {
+interface ChannelFormContext {
   readonly kind: ChannelKind;
   readonly id: string;
   readonly channel: Channel | null;
@@ -77,7 +82,7 @@ const addAct = (kind: ChannelKind, translate: Translate): ActModel =>
     translate,
   );
 
-function fieldsOf({ kind, id, channel }: Shown, translate: Translate): FieldModel[] {
+function fieldsOf({ kind, id, channel }: ChannelFormContext, translate: Translate): FieldModel[] {
   const select = (name: string, label: string, options: FieldModel['options']): FieldModel => ({
     ...{ id: `${id}-${name}`, name, type: 'select', label: translate(`alerts.${label}`), options },
   });
@@ -110,7 +115,7 @@ function fieldsOf({ kind, id, channel }: Shown, translate: Translate): FieldMode
           select(
             'language',
             'language',
-            choicesOf(locales, channel?.language ?? 'en', (locale) => languages[locale]),
+            choicesOf(locales, channel?.language ?? 'en', (locale) => nativeLanguageNames[locale]),
           ),
         ]),
     ...(channel === null
@@ -124,8 +129,8 @@ function fieldsOf({ kind, id, channel }: Shown, translate: Translate): FieldMode
   ];
 }
 
-function addressFields({ kind, id, channel }: Shown, translate: Translate): FieldModel[] {
-  const kept = channel === null ? {} : { optional: true, help: translate('alerts.kept-secret') };
+function addressFields({ kind, id, channel }: ChannelFormContext, translate: Translate): FieldModel[] {
+  const keepStoredHint = channel === null ? {} : { optional: true, help: translate('alerts.kept-secret') };
   const isNew = channel === null;
   const address: FieldModel = {
     id: `${id}-url`,
@@ -133,7 +138,7 @@ function addressFields({ kind, id, channel }: Shown, translate: Translate): Fiel
     label: translate('alerts.address'),
     width: 'wide',
     autocomplete: 'off',
-    ...kept,
+    ...keepStoredHint,
     ...(isNew && kind === 'pagerduty' ? { value: PAGERDUTY_ADDRESSES[0] } : {}),
     ...(isNew ? { required: true } : {}),
   };
@@ -146,7 +151,7 @@ function addressFields({ kind, id, channel }: Shown, translate: Translate): Fiel
       type: 'password',
       label: translate(kind === 'webhook' ? 'alerts.signing-secret' : 'alerts.routing-key'),
       autocomplete: 'off',
-      ...kept,
+      ...keepStoredHint,
       ...(isNew ? { required: true } : {}),
     },
   ];

@@ -1,11 +1,18 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { AlertChannels, AlertClient, AlertTests, type ChannelWish, ownerOf, type Target } from '../../alerts';
+import {
+  AlertChannels,
+  AlertClient,
+  AlertTests,
+  type ChannelInput,
+  ownerOf,
+  type ChannelTarget,
+} from '../../alerts';
 import {
   Access,
   Action,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
@@ -18,7 +25,7 @@ import { CHANNELS_PATH, channelsPage } from './channels-model';
 
 const access = () => Access.role('org_admin');
 
-/** Where alerts are told. Addresses and keys go in and never come out again. */
+/** Addresses and keys are write-only. */
 @Controller()
 export class AlertChannelsController {
   constructor(
@@ -36,11 +43,11 @@ export class AlertChannelsController {
   }
 
   @Action(`${CHANNELS_PATH}/create`, access(), { audit: 'alert.channel-added' })
-  async create(@Body() form: NewAlertChannelForm, @Req() request: HttpRequest): Promise<Done> {
+  async create(@Body() form: NewAlertChannelForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const { kind } = form;
     const owner = ownerOf(adminScope(request));
-    const target = this.client.newTarget(owner, kind, targetIn(form));
-    const id = await this.channels.create(owner, kind, wishOf(form), target);
+    const target = this.client.newTarget(owner, kind, targetOf(form));
+    const id = await this.channels.create(owner, kind, channelInputOf(form), target);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-added');
   }
 
@@ -49,35 +56,34 @@ export class AlertChannelsController {
     @PathId('channel_id') id: number,
     @Body() form: AlertChannelForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const owner = ownerOf(adminScope(request));
     const { kind } = await this.channels.get(owner, id);
-    const target = this.client.checkTarget(owner, kind, targetIn(form));
-    await this.channels.change(owner, id, wishOf(form), target);
+    const target = this.client.checkTarget(owner, kind, targetOf(form));
+    await this.channels.change(owner, id, channelInputOf(form), target);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.saved');
   }
 
-  /** Waits for the receiver, and returns its response. */
   @Action(`${CHANNELS_PATH}/:channel_id/test`, access(), { audit: 'alert.channel-tested' })
-  async test(@PathId('channel_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+  async test(@PathId('channel_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
     const owner = ownerOf(adminScope(request));
     await this.testRate.take('alert-tests', owner);
-    const { kind, words } = await this.tests.run(owner, id);
+    const { kind, text } = await this.tests.run(owner, id);
     const ok = kind === 'delivered';
-    const facts = { ok, id, answer: words };
+    const body = { ok, id, answer: text };
     return ok
-      ? done(CHANNELS_PATH, facts, 'alerts.tested', { answer: words })
-      : done(CHANNELS_PATH, facts, { tone: 'warn', text: 'alerts.test-failed', values: { answer: words } });
+      ? done(CHANNELS_PATH, body, 'alerts.tested', { answer: text })
+      : done(CHANNELS_PATH, body, { tone: 'warn', text: 'alerts.test-failed', values: { answer: text } });
   }
 
   @Action(`${CHANNELS_PATH}/:channel_id/remove`, access(), { audit: 'alert.channel-removed' })
-  async remove(@PathId('channel_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+  async remove(@PathId('channel_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
     await this.channels.remove(ownerOf(adminScope(request)), id);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-removed');
   }
 }
 
-const wishOf = (form: AlertChannelForm): ChannelWish => ({
+const channelInputOf = (form: AlertChannelForm): ChannelInput => ({
   name: form.name,
   language: form.language,
   audience: form.audience,
@@ -85,7 +91,7 @@ const wishOf = (form: AlertChannelForm): ChannelWish => ({
   enabled: form.enabled,
 });
 
-const targetIn = ({ url, key }: AlertChannelForm): Partial<Target> => ({
+const targetOf = ({ url, key }: AlertChannelForm): Partial<ChannelTarget> => ({
   ...(url === undefined ? {} : { url }),
   ...(key === undefined ? {} : { key }),
 });

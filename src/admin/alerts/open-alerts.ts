@@ -1,20 +1,19 @@
 import { ALERTS_PATH, severities, type Severity } from '../../alerts';
 import type { TileModel, Translate } from '../../views';
 import type { HttpRequest } from '../../web';
-import { alertScopeWords } from './alerts-model';
+import { describeAlertScope } from './alerts-model';
 
 export interface OpenAlertsCard {
   readonly scope: string;
   readonly tiles: readonly TileModel[];
 }
 
-/** How many alerts are open, the gravest first, each with its list. */
 export const openAlertsCard = (
   request: HttpRequest,
   open: ReadonlyMap<Severity, number>,
   translate: Translate,
 ): OpenAlertsCard => ({
-  scope: alertScopeWords(request, translate),
+  scope: describeAlertScope(request, translate),
   tiles: severities.toReversed().map((severity) => ({
     label: translate(`alerts.severity.${severity}`),
     href: `${ALERTS_PATH}?severity=${severity}`,

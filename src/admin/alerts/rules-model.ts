@@ -11,9 +11,9 @@ import { timeZones, versionOf } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import type { HttpRequest, Localisation } from '../../web';
 import { type ActModel, actOf, flagField, type ObjectPageModel } from '../pages/object-page';
-import { alertScopeWords, alertTabs, severityBadge } from './alerts-model';
+import { describeAlertScope, alertTabs, severityBadge } from './alerts-model';
 
-export interface RulesShown {
+export interface RulesPageContext {
   readonly kinds: readonly AlertKind[];
   readonly settings: AlertSettings;
   readonly rules: ReadonlyMap<string, AlertRule>;
@@ -22,14 +22,14 @@ export interface RulesShown {
 
 export function rulesPage(
   request: HttpRequest,
-  { kinds, settings, rules, channels }: RulesShown,
+  { kinds, settings, rules, channels }: RulesPageContext,
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;
   return {
     page: {
       heading: translate('alerts.rules-heading'),
-      scope: alertScopeWords(request, translate),
+      scope: describeAlertScope(request, translate),
       tabs: alertTabs(request, 'rules', translate),
       sections: [
         { id: 'telling', heading: translate('alerts.telling'), acts: [settingsAct(settings, translate)] },
@@ -43,7 +43,7 @@ export function rulesPage(
   };
 }
 
-const time = (name: string, minutes: number | null, translate: Translate): FieldModel => ({
+const timeField = (name: string, minutes: number | null, translate: Translate): FieldModel => ({
   id: name,
   name,
   label: translate(`alerts.${name.replace('_', '-')}`),
@@ -67,8 +67,8 @@ function settingsAct(settings: AlertSettings, translate: Translate): ActModel {
       action: `${ALERTS_PATH}/settings`,
       note: translate('alerts.quiet-note'),
       fields: [
-        time('quiet_from', quietFrom, translate),
-        time('quiet_to', quietTo, translate),
+        timeField('quiet_from', quietFrom, translate),
+        timeField('quiet_to', quietTo, translate),
         {
           id: 'time_zone',
           name: 'time_zone',
@@ -100,7 +100,7 @@ function ruleAct(
   const { enabled, mutedUntil } = rule;
   const isMuted = mutedUntil !== null && mutedUntil > new Date();
   const status = enabled ? (isMuted ? 'muted' : 'on') : 'off';
-  const usable = channels.filter((channel) => !(isMailedElsewhere && channel.kind === 'mail'));
+  const usableChannels = channels.filter((channel) => !(isMailedElsewhere && channel.kind === 'mail'));
   const advice = translate(`alerts.kind.${name}.about`);
   return withVersion(
     {
@@ -129,7 +129,7 @@ function ruleAct(
           optional: true,
           ...(isMuted ? { value: mutedUntil.toISOString().slice(0, 19) } : {}),
         },
-        ...usable.map((channel): FieldModel => ({
+        ...usableChannels.map((channel): FieldModel => ({
           id: id(`channel-${channel.id}`),
           name: 'channels',
           type: 'checkbox',
@@ -144,6 +144,5 @@ function ruleAct(
   );
 }
 
-/** The version is a fingerprint of what is shown. */
 const withVersion = (act: Parameters<typeof actOf>[0], version: string, translate: Translate): ActModel =>
   actOf({ ...act, withoutReason: true, hidden: [{ name: 'version', value: version }] }, translate);

@@ -9,13 +9,13 @@ import {
   ownerOf,
   parameterNames,
 } from '../../alerts';
-import { fault, instantField, refused } from '../../kernel';
+import { fault, instantField, invalidField } from '../../kernel';
 import {
   Access,
   Action,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
@@ -28,7 +28,6 @@ import { rulesPage } from './rules-model';
 const RULES_PATH = `${ALERTS_PATH}/rules`;
 const access = () => Access.role('org_admin');
 
-/** Which alerts there are, from what on, by which channels and when they are told. */
 @Controller()
 export class AlertRulesController {
   constructor(
@@ -44,15 +43,15 @@ export class AlertRulesController {
       this.rules.of(owner),
       this.channels.of(owner),
     ]);
-    const shown = { kinds: kindsOf(owner), settings, rules, channels };
-    return rulesPage(request, shown, localisationOf(this.pages, request));
+    const context = { kinds: kindsOf(owner), settings, rules, channels };
+    return rulesPage(request, context, localisationOf(this.pages, request));
   }
 
   @Action(`${ALERTS_PATH}/settings`, access(), { audit: 'alert.settings-changed' })
-  async setSettings(@Body() form: AlertSettingsForm, @Req() request: HttpRequest): Promise<Done> {
+  async setSettings(@Body() form: AlertSettingsForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const { quiet_from: from = null, quiet_to: to = null } = form;
     if ((from === null) !== (to === null))
-      throw refused(from === null ? 'quiet_from' : 'quiet_to', 'given together with the other end', {
+      throw invalidField(from === null ? 'quiet_from' : 'quiet_to', 'given together with the other end', {
         reason: 'quiet-hours',
       });
     const settings = {
@@ -71,23 +70,24 @@ export class AlertRulesController {
     @PathText('kind') name: string,
     @Body() form: AlertRuleForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const owner = ownerOf(adminScope(request));
     const kind = kindsOf(owner).find((each) => each.name === name);
     if (kind === undefined)
       throw fault('not_found', { message: 'There is no such kind of alert.', details: { reason: 'gone' } });
     const before = (await this.rules.of(owner)).rules.get(kind.name)!;
-    const given = parameterNames.filter((parameter) => form[parameter] !== undefined);
-    const strange = given.find((parameter) => kind.parameters[parameter] === undefined);
-    if (strange !== undefined) throw refused(strange, 'left out: this kind of alert does not know it');
+    const inputParameters = parameterNames.filter((parameter) => form[parameter] !== undefined);
+    const unsupported = inputParameters.find((parameter) => kind.parameters[parameter] === undefined);
+    if (unsupported !== undefined)
+      throw invalidField(unsupported, 'left out: this kind of alert does not know it');
     const { muted_until: mutedUntil } = form;
     const rule = {
       enabled: form.enabled,
       parameters: {
         ...before.parameters,
-        ...Object.fromEntries(given.map((parameter) => [parameter, form[parameter]!])),
+        ...Object.fromEntries(inputParameters.map((parameter) => [parameter, form[parameter]!])),
       },
-      channels: await this.chosen(owner, form.channels),
+      channels: await this.validateChannels(owner, form.channels),
       mutedUntil:
         mutedUntil === undefined || mutedUntil === null ? null : instantField(mutedUntil, 'muted_until'),
     };
@@ -95,10 +95,14 @@ export class AlertRulesController {
     return done(RULES_PATH, { ok: true, kind: kind.name }, 'alerts.saved');
   }
 
-  private async chosen(owner: AlertOwner, ids: readonly number[] | undefined): Promise<number[] | null> {
+  private async validateChannels(
+    owner: AlertOwner,
+    ids: readonly number[] | undefined,
+  ): Promise<number[] | null> {
     if (ids === undefined || ids.length === 0) return null;
-    const known = new Set((await this.channels.of(owner)).map(({ id }) => id));
-    if (ids.some((id) => !known.has(id))) throw refused('channels', 'channels of the same owner');
+    const ownChannelIds = new Set((await this.channels.of(owner)).map(({ id }) => id));
+    if (ids.some((id) => !ownChannelIds.has(id)))
+      throw invalidField('channels', 'channels of the same owner');
     return [...new Set(ids)].sort((one, other) => one - other);
   }
 }

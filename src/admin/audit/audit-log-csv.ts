@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../../audit';
-import type { FileColumns } from '../../web';
+import type { CsvColumns } from '../../web';
 
-export const auditLogFile: FileColumns<ActivityEntry> = {
+export const auditLogCsvColumns: CsvColumns<ActivityEntry> = {
   occurred_at: ({ occurredAt }) => occurredAt,
   entry_id: ({ id }) => id,
   action: ({ action }) => action,

@@ -8,7 +8,7 @@ import {
   type ExtensionAction,
 } from '../../audit';
 import { Extensions } from '../../extensions';
-import { Database, type Row, Settings } from '../../platform';
+import { Database, type TableRow, Settings } from '../../platform';
 import { type BannerModel, formatTime } from '../../views';
 import {
   Access,
@@ -16,7 +16,7 @@ import {
   Audited,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   extensionActions,
   type HttpRequest,
   listPage,
@@ -24,17 +24,16 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { auditLogFile } from './audit-log-csv';
+import { auditLogCsvColumns } from './audit-log-csv';
 import { auditLogList } from './audit-log-model';
 import { breakBanner, sealBanner } from './seal-banner';
 import { AuditLogQuery, filterOf } from './audit-log.form';
 
-const ROWS_A_PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** The audit log: administrators of an organisation see its entries, the platform's administrators see all. */
 @Controller()
 export class AuditLogController {
-  private readonly added: readonly ExtensionAction[];
+  private readonly extensionActions: readonly ExtensionAction[];
 
   constructor(
     private readonly database: Database,
@@ -46,7 +45,7 @@ export class AuditLogController {
     private readonly settings: Settings,
     extensions: Extensions,
   ) {
-    this.added = extensionActions(extensions);
+    this.extensionActions = extensionActions(extensions);
   }
 
   @Page('/dashboard/admin/audit', 'pages/admin/audit', Access.role('org_admin'))
@@ -60,7 +59,7 @@ export class AuditLogController {
     const page = await this.activity.page(scope, {
       ...filterOf(query, timeZone),
       cursor: query.cursor,
-      limit: ROWS_A_PAGE,
+      limit: PAGE_SIZE,
     });
     const organisations = await this.organisationsOf(page.rows);
     const list = auditLogList({
@@ -70,13 +69,13 @@ export class AuditLogController {
       timeZone,
       translate,
       organisations,
-      added: this.added,
+      extensionActions: this.extensionActions,
     });
     const cap = translate('audit.cap', { count: this.settings.auditExportMaxRows });
     const locale = this.pages.localeOf(request);
-    const shown = { locale, timeZone, translate };
-    const seal = sealBanner(await this.chains.of(scope), shown);
-    const broken = scope.kind === 'platform' ? breakBanner(await this.breaks.open(), shown) : null;
+    const localisation = { locale, timeZone, translate };
+    const seal = sealBanner(await this.chains.of(scope), localisation);
+    const broken = scope.kind === 'platform' ? breakBanner(await this.breaks.listOpen(), localisation) : null;
     const { searchedTo } = page;
     const note =
       searchedTo &&
@@ -89,32 +88,31 @@ export class AuditLogController {
     };
   }
 
-  /** The export itself is logged with its actor. */
   @Csv('/dashboard/admin/audit/export', Access.role('org_admin'), 'audit')
   @Audited('log.exported')
-  async export(@Query() query: AuditLogQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+  async export(@Query() query: AuditLogQuery, @Req() request: HttpRequest): Promise<CsvContent> {
     const scope = adminScope(request);
     const filter = filterOf(query, this.pages.timeZoneOf(request));
     const limit = this.settings.auditExportMaxRows;
-    const { cursor: _cursor, open: _open, ...asked } = query;
+    const { cursor: _cursor, open: _open, ...filters } = query;
     await this.database.transaction((tx) =>
       this.log.write(tx, {
         action: 'log.exported',
         object: { type: 'log', label: 'audit' },
         ...(scope.kind === 'organisation' ? { concerns: { organisationId: scope.organisationId } } : {}),
         changes: Object.fromEntries(
-          Object.entries(asked).flatMap(([name, value]) => (value ? [[name, [null, String(value)]]] : [])),
+          Object.entries(filters).flatMap(([name, value]) => (value ? [[name, [null, String(value)]]] : [])),
         ),
       }),
     );
     const entries = this.activity.all(scope, { ...filter, limit });
-    return csvTable(entries, auditLogFile, limit);
+    return csvTable(entries, auditLogCsvColumns, limit);
   }
 
   private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {
     const ids = new Set(entries.flatMap(({ organisationId: id }) => (id === null ? [] : [id])));
     if (ids.size === 0) return new Map();
-    const rows = await this.database.query<Row<'organisation', 'id, name'>>(
+    const rows = await this.database.query<TableRow<'organisation', 'id, name'>>(
       'SELECT id, name FROM organisation WHERE id = ANY ($1::integer[])',
       [[...ids]],
     );

@@ -6,47 +6,46 @@ import {
   type ObjectType,
 } from '../../audit';
 import { day, dayAfter, fault, line, oneOf, startOfDay } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { IsCursor } from '../../web';
 
-/** The address of the audit log. An empty field of its form stands for no filter. */
+/** An empty field means no filter. */
 export class AuditLogQuery {
-  /** A day, inclusive. */
-  @Takes(day.orBlank())
+  /** Inclusive day. */
+  @ParsedBy(day.orBlank())
   from?: string;
 
-  /** A day, inclusive. */
-  @Takes(day.orBlank())
+  /** Inclusive day. */
+  @ParsedBy(day.orBlank())
   to?: string;
 
-  /** The number of a person, or any part of the name or address of who acted. */
-  @Takes(line(200).orBlank())
+  /** User number, or any part of the actor's name or email address. */
+  @ParsedBy(line(200).orBlank())
   actor?: string;
 
-  @Takes(loggedAction.orBlank())
+  @ParsedBy(loggedAction.orBlank())
   action?: LoggedAction;
 
-  @Takes(oneOf(objectTypes).orBlank())
+  @ParsedBy(oneOf(objectTypes).orBlank())
   type?: ObjectType;
 
-  /** The id of an object, or any part of its name. */
-  @Takes(line(200).orBlank())
+  /** Object id, or any part of the object's name. */
+  @ParsedBy(line(200).orBlank())
   object?: string;
 
   @IsCursor()
   cursor?: string;
 
-  /** The entry whose details are open; scripts open them in place. */
-  @Takes(line(20).optional())
+  /** Entry whose details are expanded when scripts are not available. */
+  @ParsedBy(line(20).optional())
   open?: string;
 }
 
-/** Days are those of the reader's time zone. */
 export function filterOf(
-  { from, to, actor: named, action, type, object }: AuditLogQuery,
+  { from, to, actor: actorInput, action, type, object }: AuditLogQuery,
   timeZone: string,
 ): Omit<ActivityFilter, 'limit' | 'cursor'> {
-  const actor = named?.trim();
+  const actor = actorInput?.trim();
   const isNumber = /^\d{1,9}$/.test(actor ?? '');
   if (from && to && from > to) {
     throw fault('invalid_request', {

@@ -1,37 +1,35 @@
 import type { ChainBreak } from '../../audit';
 import { type BannerModel, formatTime, type Locale, type Translate } from '../../views';
 
-/** Sealing takes half a second. Entries that wait longer than this point to a fault that an operator should see. */
-const LATE_MS = 10_000;
+/** Entries are normally sealed within half a second; a longer wait points to a fault that an operator should see. */
+const MAX_SEAL_DELAY_MS = 10_000;
 
-interface SealShown {
+interface SealTimes {
   readonly sealedAt: Date | null;
   readonly waitingSince: Date | null;
 }
 
-interface Shown {
+interface BannerLocalisation {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
 }
 
-/** Up to when the log is sealed, and since when entries have been overdue. */
 export function sealBanner(
-  { sealedAt, waitingSince }: SealShown,
-  { locale, timeZone, translate }: Shown,
+  { sealedAt, waitingSince }: SealTimes,
+  { locale, timeZone, translate }: BannerLocalisation,
   now = new Date(),
 ): BannerModel {
   const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'full');
-  if (waitingSince !== null && now.getTime() - waitingSince.getTime() > LATE_MS)
+  if (waitingSince !== null && now.getTime() - waitingSince.getTime() > MAX_SEAL_DELAY_MS)
     return { tone: 'bad', text: translate('audit.seal-late', { time: time(waitingSince) }) };
   if (sealedAt === null) return { tone: 'info', text: translate('audit.unsealed') };
   return { tone: 'ok', text: translate('audit.sealed', { time: time(sealedAt) }) };
 }
 
-/** Breaks that the self-check found and that are not acknowledged yet; null: none. */
 export function breakBanner(
   open: readonly ChainBreak[],
-  { locale, timeZone, translate }: Shown,
+  { locale, timeZone, translate }: BannerLocalisation,
 ): BannerModel | null {
   const first = open.at(-1);
   if (first === undefined) return null;

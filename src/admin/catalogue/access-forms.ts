@@ -1,27 +1,27 @@
 import { POLICY_MODES, type PolicyMode } from '../../catalogue';
 import { rowId } from '../../kernel';
-import { IsIn, IsOptional, Takes } from '../../platform';
-import { Flag, Line, Whole, Words } from './fields';
-import { NAME, VersionedForm } from './forms';
+import { IsIn, IsOptional, ParsedBy } from '../../platform';
+import { Flag, Line, Integer, TextList } from './fields';
+import { MAX_NAME_LENGTH, VersionedForm } from './forms';
 
 export class ToggleForm extends VersionedForm {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   model: string;
 
   @Flag()
   enabled: boolean;
 
-  /** Without it, the actor's own organisation is meant, or the one that the administration's view shows. */
+  /** Defaults to the organisation chosen in the administration's view, or the actor's own. */
   @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   org_id?: number;
 }
 
 export class OrganisationGrantForm extends VersionedForm {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   model: string;
 
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   org_id: number;
 
   @Flag()
@@ -30,30 +30,30 @@ export class OrganisationGrantForm extends VersionedForm {
 
 export class PolicyForm extends VersionedForm {
   @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   org_id?: number;
 
   @IsIn(POLICY_MODES)
   mode: PolicyMode;
 
   @IsOptional()
-  @Words(500)
+  @TextList(500)
   patterns?: string[];
 }
 
 export class OrganisationQuery {
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   org_id?: number;
 }
 
-/** Names of models to open and to close; `allowed_only` closes all that are not named. */
+/** Models to allow and to block; `allowed_only` blocks every model that is not listed. */
 export class DepartmentAccessForm extends VersionedForm {
   @IsOptional()
-  @Words(5_000)
+  @TextList(5_000)
   allowed?: string[];
 
   @IsOptional()
-  @Words(5_000)
+  @TextList(5_000)
   blocked?: string[];
 
   @IsOptional()

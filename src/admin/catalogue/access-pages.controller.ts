@@ -1,6 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import {
-  departmentsOf,
+  listDepartments,
   listAccess,
   type ListedAccess,
   ModelAccess,
@@ -9,7 +9,7 @@ import {
 } from '../../catalogue';
 import { AdminViewService } from '../../identity';
 import { fault, rowId, versionOf } from '../../kernel';
-import { Database, Takes } from '../../platform';
+import { Database, ParsedBy } from '../../platform';
 import {
   Access,
   actorOf,
@@ -22,16 +22,16 @@ import {
   pathOf,
   queryOf,
 } from '../../web';
-import { blockedIn } from './access.controller';
-import { MODELS_PAGE } from './answers';
+import { blockedModels } from './access.controller';
+import { MODELS_PAGE } from './change-response';
 
-const ROWS_A_PAGE = 50;
+const PAGE_SIZE = 50;
 
 class AccessQuery {
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   org_id?: number;
 
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   dept_id?: number;
 
   @IsFilterText()
@@ -41,10 +41,6 @@ class AccessQuery {
   cursor?: string;
 }
 
-/**
- * Administrators set here who may use which models: policy, grants and switches of an organisation and its
- * departments.
- */
 @Controller()
 export class AccessPagesController {
   constructor(
@@ -56,13 +52,13 @@ export class AccessPagesController {
   @Page(`${MODELS_PAGE}/access`, 'pages/admin/catalogue/access', Access.role('org_admin'))
   async show(@Query() query: AccessQuery, @Req() request: HttpRequest) {
     const mayGrant = actorOf(request).scope.kind === 'platform';
-    const organisations = mayGrant ? await this.names.organisationsToChoose(query.org_id) : [];
+    const organisations = mayGrant ? await this.names.organisationsForForm(query.org_id) : [];
     const organisationId = this.organisationOf(query, request) ?? organisations[0]?.id ?? null;
     if (organisationId === null) return { mayGrant, organisations: [] };
     const { manager } = this.database.source;
     const { scope } = actorOf(request);
     const policy = await this.access.policy(scope, manager, organisationId);
-    const departments = await departmentsOf(this.database, organisationId);
+    const departments = await listDepartments(this.database, organisationId);
     const department = departments.find(({ id }) => id === query.dept_id) ?? null;
     if ((query.dept_id ?? null) !== null && department === null)
       throw fault('not_found', { param: 'dept_id' });
@@ -71,7 +67,7 @@ export class AccessPagesController {
       departmentId: department?.id ?? null,
       text: query.q?.trim() || null,
       seesAll: mayGrant,
-      limit: ROWS_A_PAGE,
+      limit: PAGE_SIZE,
       cursor: query.cursor ?? null,
     });
     const to = (cursor: string | null): string | undefined =>
@@ -84,7 +80,7 @@ export class AccessPagesController {
         ? {}
         : {
             departmentVersion: versionOf(
-              blockedIn(await this.access.department(adminScope(request), manager, department.id)),
+              blockedModels(await this.access.department(adminScope(request), manager, department.id)),
             ),
           }),
       text: query.q ?? '',
@@ -105,10 +101,9 @@ export class AccessPagesController {
     };
   }
 
-  /** The organisation that is asked for, or the one of the administrator's view; one outside the scope is not found. */
-  private organisationOf({ org_id: asked }: AccessQuery, request: HttpRequest): number | null {
+  private organisationOf({ org_id: requestedId }: AccessQuery, request: HttpRequest): number | null {
     const scope = adminScope(request);
-    if (typeof asked === 'number') return asked;
+    if (typeof requestedId === 'number') return requestedId;
     return scope.kind === 'organisation' ? scope.organisationId : null;
   }
 }
@@ -119,7 +114,6 @@ const policyForm = (policy: ModelPolicy) => ({
   modes: POLICY_MODES.map((value) => ({ value, selected: value === policy.mode })),
 });
 
-/** A model is open to the organisation when it was granted, or is open to all and not refused. */
 const presentRow = (row: ListedAccess) => {
   const { granted, enabled, denied } = row;
   const isOffered = !denied && (!row.restricted || granted);

@@ -1,10 +1,19 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { type DepartmentAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
-import { fault, refuseStale, versionOf } from '../../kernel';
+import { type DepartmentModelAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
+import { fault, rejectStale, versionOf } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, adminScope, Data, type Done, type HttpRequest, PathId } from '../../web';
-import { changed } from './answers';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  Data,
+  type ActionResult,
+  type HttpRequest,
+  PathId,
+} from '../../web';
+import { respondWithChange } from './change-response';
 import {
   DepartmentAccessForm,
   OrganisationGrantForm,
@@ -15,7 +24,6 @@ import {
 
 const ORGANISATION = Access.role('org_admin');
 
-/** These actions set who may use which models, for the platform, an organisation and its departments. */
 @Controller()
 export class AccessController {
   constructor(
@@ -27,21 +35,20 @@ export class AccessController {
   @Action('/dashboard/admin/models/domain-toggle', ORGANISATION, {
     audit: 'model.organisation-access-changed',
   })
-  async toggle(@Body() form: ToggleForm, @Req() request: HttpRequest): Promise<Done> {
+  async toggle(@Body() form: ToggleForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const organisationId = organisationFor(request, form.org_id);
-    const facts = await this.setForOrganisation(request, organisationId, form, { enabled: form.enabled });
+    const body = await this.setForOrganisation(request, organisationId, form, { enabled: form.enabled });
     const text = form.enabled ? 'catalogue.done.enabled' : 'catalogue.done.disabled';
-    return changed(form, { text, values: { model: form.model }, facts });
+    return respondWithChange(form, { text, values: { model: form.model }, body });
   }
 
-  /** The platform's decision: a grant of a restricted model, or a refusal of one that is open to others. */
   @Action('/dashboard/admin/api/model-org-access', Access.role('platform_admin'), {
     audit: 'model.organisation-access-changed',
   })
-  async grant(@Body() form: OrganisationGrantForm, @Req() request: HttpRequest): Promise<Done> {
+  async grant(@Body() form: OrganisationGrantForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const change = { granted: form.allowed, denied: !form.allowed };
-    const facts = await this.setForOrganisation(request, form.org_id, form, change);
-    return changed(form, { text: 'catalogue.done.saved', facts });
+    const body = await this.setForOrganisation(request, form.org_id, form, change);
+    return respondWithChange(form, { text: 'catalogue.done.saved', body });
   }
 
   @Data('/dashboard/admin/api/model-policy', ORGANISATION)
@@ -56,16 +63,16 @@ export class AccessController {
   }
 
   @Action('/dashboard/admin/api/model-policy', ORGANISATION, { audit: 'model.policy-changed' })
-  async setPolicy(@Body() form: PolicyForm, @Req() request: HttpRequest): Promise<Done> {
+  async setPolicy(@Body() form: PolicyForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const organisationId = organisationFor(request, form.org_id);
     const policy = await this.database.transaction(async (tx) => {
       const { before, after } = await this.access.setPolicy(actorOf(request).scope, tx, organisationId, {
         mode: form.mode,
         patterns: form.patterns ?? [],
       });
-      refuseStale(form.version, versionOf(before));
+      rejectStale(form.version, versionOf(before));
       const changes = changesOf(before, after);
-      if (Object.keys(changes).length === 0) this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) this.activity.reportNoChange();
       else
         await this.activity.write(tx, {
           action: 'model.policy-changed',
@@ -76,8 +83,8 @@ export class AccessController {
         });
       return after;
     });
-    const facts = presentPolicy(organisationId, policy);
-    return changed(form, { text: 'catalogue.done.saved', facts });
+    const body = presentPolicy(organisationId, policy);
+    return respondWithChange(form, { text: 'catalogue.done.saved', body });
   }
 
   @Data('/dashboard/admin/api/departments/:dept_id/model-access', ORGANISATION)
@@ -94,14 +101,14 @@ export class AccessController {
     @PathId('dept_id') id: number,
     @Body() form: DepartmentAccessForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const department = await this.database.transaction(async (tx) => {
-      const known = await this.access.department(adminScope(request), tx, id);
-      const wanted = wantedAccess(form, known);
-      const { before, after } = await this.access.setDepartment(adminScope(request), tx, id, wanted);
-      refuseStale(form.version, versionOf(blockedIn(before)));
-      const changes = changesOf({ blocked: blockedIn(before) }, { blocked: blockedIn(after) });
-      if (Object.keys(changes).length === 0) this.activity.nothingChanged();
+      const current = await this.access.department(adminScope(request), tx, id);
+      const requestedAccess = readAccessForm(form, current);
+      const { before, after } = await this.access.setDepartment(adminScope(request), tx, id, requestedAccess);
+      rejectStale(form.version, versionOf(blockedModels(before)));
+      const changes = changesOf({ blocked: blockedModels(before) }, { blocked: blockedModels(after) });
+      if (Object.keys(changes).length === 0) this.activity.reportNoChange();
       else
         await this.activity.write(tx, {
           action: 'department.model-access-changed',
@@ -112,8 +119,8 @@ export class AccessController {
         });
       return after;
     });
-    const facts = presentDepartment(department);
-    return changed(form, { text: 'catalogue.done.saved', facts });
+    const body = presentDepartment(department);
+    return respondWithChange(form, { text: 'catalogue.done.saved', body });
   }
 
   private setForOrganisation(
@@ -125,9 +132,9 @@ export class AccessController {
     const { scope } = actorOf(request);
     return this.database.transaction(async (tx) => {
       const { before, after } = await this.access.setOrganisation(scope, tx, organisationId, model, change);
-      refuseStale(version, versionOf(before));
+      rejectStale(version, versionOf(before));
       const changes = changesOf(before, after);
-      if (Object.keys(changes).length === 0) this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) this.activity.reportNoChange();
       else
         await this.activity.write(tx, {
           action: 'model.organisation-access-changed',
@@ -141,28 +148,32 @@ export class AccessController {
   }
 }
 
-/** The actor's own organisation; the platform names one, or has chosen one in the administration's view. */
-function organisationFor(request: HttpRequest, named: number | undefined): number {
-  const scope = named === undefined ? adminScope(request) : actorOf(request).scope;
+/** Returns the actor's own organisation; the platform names one or chooses it in the administration's view. */
+function organisationFor(request: HttpRequest, requestedId: number | undefined): number {
+  const scope = requestedId === undefined ? adminScope(request) : actorOf(request).scope;
   if (scope.kind === 'organisation') {
-    if (named === undefined || named === scope.organisationId) return scope.organisationId;
+    if (requestedId === undefined || requestedId === scope.organisationId) return scope.organisationId;
     throw fault('not_found', { param: 'org_id' });
   }
-  if (scope.kind === 'platform' && named !== undefined) return named;
+  if (scope.kind === 'platform' && requestedId !== undefined) return requestedId;
   throw fault('missing_fields', { details: { required: ['org_id'] } });
 }
 
-/** The version of a department's access is that of these. */
-export const blockedIn = ({ models }: Pick<DepartmentAccess, 'models'>): string[] =>
+export const blockedModels = ({ models }: Pick<DepartmentModelAccess, 'models'>): string[] =>
   models.filter(({ allowed }) => !allowed).map(({ model }) => model);
 
-function wantedAccess(form: DepartmentAccessForm, { models }: DepartmentAccess): Map<string, boolean> {
+function readAccessForm(form: DepartmentAccessForm, { models }: DepartmentModelAccess): Map<string, boolean> {
   const { allowed = [], blocked = [], allowed_only: allowedOnly = false } = form;
-  const open = new Set(allowed);
-  const both = blocked.find((name) => open.has(name));
-  if (both !== undefined)
-    throw fault('validation_error', { param: 'blocked', message: `"${both}" is both allowed and blocked.` });
-  const others = allowedOnly ? models.filter(({ model }) => !open.has(model)).map(({ model }) => model) : [];
+  const allowedModels = new Set(allowed);
+  const conflicting = blocked.find((name) => allowedModels.has(name));
+  if (conflicting !== undefined)
+    throw fault('validation_error', {
+      param: 'blocked',
+      message: `"${conflicting}" is both allowed and blocked.`,
+    });
+  const others = allowedOnly
+    ? models.filter(({ model }) => !allowedModels.has(model)).map(({ model }) => model)
+    : [];
   return new Map([
     ...others.map((name) => [name, false] as const),
     ...allowed.map((name) => [name, true] as const),
@@ -177,8 +188,8 @@ const presentPolicy = (organisationId: number, policy: ModelPolicy) => ({
   version: versionOf(policy),
 });
 
-const presentDepartment = ({ id, organisationId, name, models }: DepartmentAccess) => ({
-  version: versionOf(blockedIn({ models })),
+const presentDepartment = ({ id, organisationId, name, models }: DepartmentModelAccess) => ({
+  version: versionOf(blockedModels({ models })),
   dept_id: id,
   org_id: organisationId,
   name,

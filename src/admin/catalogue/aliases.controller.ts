@@ -1,21 +1,21 @@
 import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
-import { fault, refuseStale } from '../../kernel';
-import { Database, type Row, type Tx } from '../../platform';
-import { Access, Action, Data, type Done, PathText } from '../../web';
-import { changed } from './answers';
+import { CatalogueEditor, listAliases, ModelDetailService, refuseManaged } from '../../catalogue';
+import { fault, rejectStale } from '../../kernel';
+import { Database, type TableRow, type Tx } from '../../platform';
+import { Access, Action, Data, type ActionResult, PathText } from '../../web';
+import { respondWithChange } from './change-response';
 import { AliasForm, AliasRemovalForm } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Here aliases of models are made and removed. Two addresses add an alias and two remove one; they do the same. */
+/** Adds and removes model aliases. Each operation has two routes with the same effect. */
 @Controller()
 export class AliasesController {
   constructor(
     private readonly database: Database,
     private readonly editor: CatalogueEditor,
-    private readonly sheets: ModelSheets,
+    private readonly models: ModelDetailService,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -57,39 +57,39 @@ export class AliasesController {
     return this.remove(alias, {});
   }
 
-  private async add(form: AliasForm): Promise<Done> {
+  private async add(form: AliasForm): Promise<ActionResult> {
     const { alias, model, reason, version } = form;
     await this.database.transaction(async (tx) => {
-      const before = await this.sheets.read(tx, model);
+      const before = await this.models.read(tx, model);
       refuseManaged(before.model);
       await this.editor.addAlias(tx, alias, model, version);
-      if (before.aliases.includes(alias)) this.activity.nothingChanged();
+      if (before.aliases.includes(alias)) this.activity.reportNoChange();
       else await this.record(tx, 'model.alias-added', alias, changesOf(null, { model }), reason);
     });
-    const facts = { ok: true, alias, model };
-    return changed(form, {
+    const body = { ok: true, alias, model };
+    return respondWithChange(form, {
       text: 'catalogue.done.alias-added',
       values: { alias },
-      facts,
+      body,
     });
   }
 
-  private async remove(alias: string, form: Omit<AliasRemovalForm, 'alias'>): Promise<Done> {
+  private async remove(alias: string, form: Omit<AliasRemovalForm, 'alias'>): Promise<ActionResult> {
     await this.database.transaction(async (tx) => {
-      const [row] = await tx.query<Row<'model', 'name, managed'>[]>(
+      const [row] = await tx.query<TableRow<'model', 'name, managed'>[]>(
         'SELECT m.name, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
         [alias],
       );
       if (row === undefined) throw fault('not_found', { param: 'alias' });
-      refuseStale(form.model, row.name);
+      rejectStale(form.model, row.name);
       refuseManaged(row);
       await this.editor.removeAlias(tx, alias);
       await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.name }, null), form.reason);
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.alias-removed',
       values: { alias },
-      facts: { ok: true, alias },
+      body: { ok: true, alias },
     });
   }
 

@@ -1,24 +1,24 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { CatalogueEditor, type ModelState, ModelSheets } from '../../catalogue';
+import { CatalogueEditor, type ModelState, ModelDetailService } from '../../catalogue';
 import { Database } from '../../platform';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
-import { MODELS_PAGE, pathBack } from './answers';
+import { MODELS_PAGE, pathBack } from './change-response';
 import { BulkStateForm } from './forms';
 
-interface Moved {
+interface StateChange {
   readonly model: string;
   readonly before: ModelState;
   readonly after: ModelState;
 }
 
-/** Sets one state for several models, or one state each, which undo needs. All of them change, or none. */
+/** Sets one state for several models, or one state each for undo. All models change, or none. */
 @Controller()
 export class BulkController {
   constructor(
     private readonly database: Database,
-    private readonly sheets: ModelSheets,
+    private readonly models: ModelDetailService,
     private readonly editor: CatalogueEditor,
     private readonly activity: ActivityLog,
     private readonly pages: PageRenderer,
@@ -30,31 +30,35 @@ export class BulkController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    const moved = await this.move(form);
-    if (!wantsPage(request)) return { ok: true, changed: moved };
+    const stateChanges = await this.changeStates(form);
+    if (!wantsPage(request)) return { ok: true, changed: stateChanges };
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    return this.pages.page('pages/admin/catalogue/bulk', { moved, back: pathBack(form.back) }, request);
+    return this.pages.page(
+      'pages/admin/catalogue/bulk',
+      { moved: stateChanges, back: pathBack(form.back) },
+      request,
+    );
   }
 
-  private move({ model, state, reason }: BulkStateForm): Promise<Moved[]> {
+  private changeStates({ model, state, reason }: BulkStateForm): Promise<StateChange[]> {
     return this.database.transaction(async (tx) => {
-      const moved: Moved[] = [];
-      for (const [place, name] of [...new Set(model)].entries()) {
-        const { model: found } = await this.sheets.read(tx, name);
-        const [before, after] = [found.state, state[place] ?? state[0] ?? found.state];
+      const stateChanges: StateChange[] = [];
+      for (const [index, name] of [...new Set(model)].entries()) {
+        const { model: current } = await this.models.read(tx, name);
+        const [before, after] = [current.state, state[index] ?? state[0] ?? current.state];
         if (before === after) continue;
         await this.editor.setState(tx, name, after);
         await this.activity.write(tx, {
           action: 'model.state-changed',
-          object: { type: 'model', id: found.id, label: name },
+          object: { type: 'model', id: current.id, label: name },
           concerns: {},
           changes: changesOf({ state: before }, { state: after }),
           ...(reason === undefined ? {} : { reason }),
         });
-        moved.push({ model: name, before, after });
+        stateChanges.push({ model: name, before, after });
       }
-      if (moved.length === 0) this.activity.nothingChanged();
-      return moved;
+      if (stateChanges.length === 0) this.activity.reportNoChange();
+      return stateChanges;
     });
   }
 }

@@ -10,22 +10,22 @@ import { AliasesController } from './aliases.controller';
 import { BulkController } from './bulk.controller';
 import { CataloguePagesController } from './catalogue-pages.controller';
 import { ImportController } from './import/import.controller';
-import { ImportDesk } from './import/import-desk.service';
+import { ImportService } from './import/import.service';
 import { ImportDrafts } from './import/import-drafts.service';
-import { ModelsController } from './models.controller';
-import { PriceDesk } from './price-desk.service';
+import { ModelsAdminController } from './models.controller';
+import { PriceAdminService } from './price-admin.service';
 import { PricesController } from './prices.controller';
 import { ProbeController } from './probe.controller';
-import { ProvidersController } from './providers.controller';
+import { ProvidersAdminController } from './providers.controller';
 import { SandboxController } from './sandbox.controller';
 import { VendorModelsController } from './vendor-models.controller';
 
 @Module({
   imports: [WebModule, AuditModule, CatalogueModule, RoutingModule, SecretsModule, SupplierHttpModule],
   controllers: [
-    ModelsController,
+    ModelsAdminController,
     PricesController,
-    ProvidersController,
+    ProvidersAdminController,
     SandboxController,
     ProbeController,
     VendorModelsController,
@@ -36,6 +36,6 @@ import { VendorModelsController } from './vendor-models.controller';
     CataloguePagesController,
     ImportController,
   ],
-  providers: [PriceDesk, ImportDesk, ImportDrafts],
+  providers: [PriceAdminService, ImportService, ImportDrafts],
 })
 export class CatalogueAdminModule {}

@@ -14,16 +14,16 @@ import {
   modelFields,
   type ModelKind,
   type ModelState,
-  type ModelSheet,
-  ModelSheets,
-  ProviderSheets,
+  type ModelDetail,
+  ModelDetailService,
+  ProviderDetailService,
   redirectVersion,
-  type SheetLane,
+  type ModelDetailLane,
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
 import { formatUsd, line, oneOf, rowId } from '../../kernel';
-import { Database, type Page as Rows, Settings, Takes } from '../../platform';
+import { Database, type Page as Rows, Settings, ParsedBy } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { overrideFields, WIRES } from '../../vendors';
 import {
@@ -41,23 +41,23 @@ import {
   Redirects,
 } from '../../web';
 import { controlsOf } from '../../views';
-import { MODELS_PAGE } from './answers';
+import { MODELS_PAGE } from './change-response';
 import { pricesOf, scheduleVersion } from './present';
 import { rateFields } from './rate-fields';
 
 const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
 type Tab = (typeof tabs)[number];
-const ROWS_A_PAGE = 50;
+const PAGE_SIZE = 50;
 const PLATFORM = Access.role('platform_admin');
 
 class CatalogueQuery {
-  @Takes(oneOf(tabs).optional())
+  @ParsedBy(oneOf(tabs).optional())
   tab?: Tab;
 
   @IsFilterText()
   q?: string;
 
-  @Takes(oneOf(MODEL_STATES).orBlank())
+  @ParsedBy(oneOf(MODEL_STATES).orBlank())
   state?: ModelState;
 
   @IsCursor()
@@ -65,28 +65,26 @@ class CatalogueQuery {
 }
 
 class EditQuery {
-  /** The list beside which the model was opened. */
-  @Takes(line(2_000).optional())
+  @ParsedBy(line(2_000).optional())
   back?: string;
 }
 
-class ModelQuery extends EditQuery {
-  @Takes(line(128))
+class ModelEditQuery extends EditQuery {
+  @ParsedBy(line(128))
   model: string;
 }
 
-class ProviderQuery extends EditQuery {
-  @Takes(rowId)
+class ProviderEditQuery extends EditQuery {
+  @ParsedBy(rowId)
   id: number;
 }
 
-/** The pages of the catalogue. An organisation's administrators see what is offered to them, and their own switch. */
 @Controller()
 export class CataloguePagesController {
   constructor(
     private readonly database: Database,
-    private readonly models: ModelSheets,
-    private readonly providers: ProviderSheets,
+    private readonly models: ModelDetailService,
+    private readonly providers: ProviderDetailService,
     private readonly styles: SupplierStyles,
     private readonly lists: ModelLists,
     private readonly pages: PageRenderer,
@@ -106,8 +104,8 @@ export class CataloguePagesController {
     const tab = mayChange ? (query.tab ?? 'models') : 'models';
     const text = query.q?.trim() || null;
     const back = `${pathOf(request)}${[...queryOf(request)].length > 0 ? `?${queryOf(request).toString()}` : ''}`;
-    const asked = { limit: ROWS_A_PAGE, cursor: query.cursor ?? null, text };
-    const shown = {
+    const listOptions = { limit: PAGE_SIZE, cursor: query.cursor ?? null, text };
+    const context = {
       tab,
       mayChange,
       organisationId,
@@ -116,14 +114,14 @@ export class CataloguePagesController {
       isFiltered: text !== null || !!query.state,
     };
     const common = {
-      ...shown,
+      ...context,
       tabs: this.tabsFor(request, tab, mayChange),
       states: this.statesFor(query.state),
     };
     switch (tab) {
       case 'models': {
         const page = await listModels(this.database, {
-          ...asked,
+          ...listOptions,
           state: query.state || null,
           organisationId,
         });
@@ -132,16 +130,18 @@ export class CataloguePagesController {
       case 'providers':
         return { ...common, providers: await listProviders(this.database) };
       case 'prices': {
-        const page = await listPrices(this.database, asked);
+        const page = await listPrices(this.database, listOptions);
         const rows = page.rows.map((row) => ({ ...row, ...amountsOf(row) }));
         return { ...common, prices: rows, pager: pagerOf(request, page) };
       }
       case 'aliases': {
         const aliases = await listAliases(this.database);
-        const wanted = (text ?? '').toLowerCase();
+        const searchText = (text ?? '').toLowerCase();
         return {
           ...common,
-          aliases: aliases.filter(({ alias, model }) => `${alias} ${model}`.toLowerCase().includes(wanted)),
+          aliases: aliases.filter(({ alias, model }) =>
+            `${alias} ${model}`.toLowerCase().includes(searchText),
+          ),
         };
       }
     }
@@ -153,12 +153,12 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/models/edit', 'pages/admin/catalogue/model', PLATFORM)
-  async model(@Query() { model: name, back }: ModelQuery, @Req() request: HttpRequest) {
+  async model(@Query() { model: name, back }: ModelEditQuery, @Req() request: HttpRequest) {
     const translate = this.pages.textsFor(request);
-    const sheet = await this.models.read(this.database.source.manager, name);
-    const { model, lanes, history, schedules } = sheet;
+    const details = await this.models.read(this.database.source.manager, name);
+    const { model, lanes, history, schedules } = details;
     const providers = await listProviders(this.database);
-    const empty = {
+    const emptyLane = {
       provider: '',
       upstreamModel: '',
       region: '',
@@ -169,26 +169,26 @@ export class CataloguePagesController {
       enabled: true,
     };
     return {
-      ...sheet,
+      ...details,
       back: localPath(back, `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`),
       path: encodeURIComponent(name),
       controls: controlsOf(modelFields, model, translate),
       facts: JSON.stringify(overrideFields(model.facts), null, 2),
-      lanes: [...lanes, empty, empty].map((lane) => ({
+      lanes: [...lanes, emptyLane, emptyLane].map((lane) => ({
         ...lane,
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
         wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
         ...this.wireOf(lane, model, providers),
-        ...this.knowledgeOf(lane, model, providers),
+        ...this.laneFactsOf(lane, model, providers),
       })),
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       versions: {
         state: stateVersion(model.state),
         redirect: redirectVersion(model.redirectTo),
-        aliases: aliasesVersion(sheet.aliases),
+        aliases: aliasesVersion(details.aliases),
       },
-      priceFields: rateFields('price', sheet),
-      scheduleFields: rateFields('schedule', sheet),
+      priceFields: rateFields('price', details),
+      scheduleFields: rateFields('schedule', details),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
       schedules: schedules.map((one) => ({
         ...one,
@@ -208,11 +208,11 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/providers/edit', 'pages/admin/catalogue/provider', PLATFORM)
-  async provider(@Query() { id, back }: ProviderQuery) {
-    const sheet = await this.providers.read(this.database.source.manager, id);
-    const { provider } = sheet;
+  async provider(@Query() { id, back }: ProviderEditQuery) {
+    const details = await this.providers.read(this.database.source.manager, id);
+    const { provider } = details;
     return {
-      ...sheet,
+      ...details,
       back: localPath(back, `/dashboard/admin/providers/edit?id=${id}`),
       formAction: `/dashboard/admin/providers/${id}/update`,
       hasList: this.lists.hasList(provider),
@@ -224,23 +224,19 @@ export class CataloguePagesController {
   }
 
   private wireOf(
-    lane: Pick<SheetLane, 'provider' | 'wire'>,
-    model: Pick<ModelSheet['model'], 'facts'>,
+    lane: Pick<ModelDetailLane, 'provider' | 'wire'>,
+    model: Pick<ModelDetail['model'], 'facts'>,
     providers: readonly ListedProvider[],
   ) {
     const provider = providers.find(({ name }) => name === lane.provider);
     const wire = provider === undefined ? null : chosenWire(lane, model, provider);
-    const instead = provider === undefined ? null : this.styles.spokenInsteadOf(wire, provider);
-    return instead === null ? {} : { chosenWire: wire, spokenInstead: instead };
+    const convertedWire = provider === undefined ? null : this.styles.dialectInsteadOf(wire, provider);
+    return convertedWire === null ? {} : { chosenWire: wire, spokenInstead: convertedWire };
   }
 
-  /**
-   * Whether the lane's model is unknown, or which model's facts are assumed, and what happens to request fields that
-   * the gateway does not know.
-   */
-  private knowledgeOf(
-    lane: Pick<SheetLane, 'provider' | 'facts' | 'upstreamModel'>,
-    model: Pick<ModelSheet['model'], 'facts' | 'kind'>,
+  private laneFactsOf(
+    lane: Pick<ModelDetailLane, 'provider' | 'facts' | 'upstreamModel'>,
+    model: Pick<ModelDetail['model'], 'facts' | 'kind'>,
     providers: readonly ListedProvider[],
   ) {
     const provider = providers.find(({ name }) => name === lane.provider);
@@ -257,10 +253,10 @@ export class CataloguePagesController {
 
   private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean) {
     const translate = this.pages.textsFor(request);
-    const shown = mayChange ? tabs : tabs.slice(0, 1);
+    const visibleTabs = mayChange ? tabs : tabs.slice(0, 1);
     return {
       label: translate('catalogue.page.heading'),
-      items: shown.map((tab) => ({
+      items: visibleTabs.map((tab) => ({
         label: translate(`catalogue.tab.${tab}`),
         href: `${MODELS_PAGE}?tab=${tab}`,
         ...(tab === current ? { current: true } : {}),
@@ -268,31 +264,31 @@ export class CataloguePagesController {
     };
   }
 
-  private statesFor(chosen: string | undefined) {
-    return MODEL_STATES.map((value) => ({ value, selected: value === chosen }));
+  private statesFor(selectedState: string | undefined) {
+    return MODEL_STATES.map((value) => ({ value, selected: value === selectedState }));
   }
 }
 
 const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute' | 'perCall'>;
+type ListedModelRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute' | 'perCall'>;
 type ListedRate = 'input' | 'output' | 'perMinute';
 
-/** The rates by which a kind is sold, where it is not by input alone; a zero in any other means that there is none. */
-const soldBy: Readonly<Partial<Record<ModelKind, readonly ListedRate[]>>> = {
+/** Rates by which a kind is sold; the default is input only. A zero in any other rate means that there is none. */
+const billedRates: Readonly<Partial<Record<ModelKind, readonly ListedRate[]>>> = {
   chat: ['input', 'output'],
   transcription: ['perMinute'],
   speech: ['perMinute'],
   image: [],
 };
 
-function amountsOf({ kind, ...row }: ListedRates) {
+function amountsOf({ kind, ...row }: ListedModelRates) {
   const rates = { input: nano(row.input), output: nano(row.output), perMinute: nano(row.perMinute) };
   const isFree = [...Object.values(rates), nano(row.perCall)].every((rate) => !rate);
-  const sold = soldBy[kind] ?? ['input'];
-  const shown = (name: ListedRate): bigint | null =>
-    rates[name] === 0n && !((kind === 'chat' || isFree) && sold.includes(name)) ? null : rates[name];
-  return { input: shown('input'), output: shown('output'), perMinute: shown('perMinute') };
+  const billed = billedRates[kind] ?? ['input'];
+  const visibleRate = (name: ListedRate): bigint | null =>
+    rates[name] === 0n && !((kind === 'chat' || isFree) && billed.includes(name)) ? null : rates[name];
+  return { input: visibleRate('input'), output: visibleRate('output'), perMinute: visibleRate('perMinute') };
 }
 
 const toneOf: Readonly<Record<ModelState, string>> = {

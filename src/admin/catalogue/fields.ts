@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { Field, filled, momentIn, parseJsonText } from '../../kernel';
+import { InputField, nonEmptyLine, momentIn, parseJsonText } from '../../kernel';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -14,39 +14,39 @@ import {
   Max,
   MaxLength,
   Min,
-  Takes,
+  ParsedBy,
 } from '../../platform';
-import { LooksLikeDollars } from '../pages/fields';
+import { IsDollarText } from '../pages/fields';
 
 /**
- * Forms and JSON have these fields alike. A form sends texts: empty ones for blank fields, and a list as a
- * repeated field.
+ * Decorators for fields of both HTML forms and JSON. A form sends text: empty for blank fields, and repeated fields for
+ * a list.
  */
 
-type Given = { readonly value: unknown };
+type TransformInput = { readonly value: unknown };
 
 const lastOf = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[]).at(-1) : value);
-const trimmed = ({ value }: Given): unknown => (typeof value === 'string' ? value.trim() : value);
+const trimmed = ({ value }: TransformInput): unknown => (typeof value === 'string' ? value.trim() : value);
 const truths = new Map<unknown, boolean>([
   ...['on', 'true', 'yes', '1', true].map((word) => [word, true] as const),
   ...['off', 'false', 'no', '0', '', false].map((word) => [word, false] as const),
 ]);
 
-/** A checkbox with a hidden `off` before it, or a boolean. */
+/** Accepts a boolean, or a checkbox preceded by a hidden `off`. */
 export const Flag = (): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) => truths.get(lastOf(value)) ?? value),
+    Transform(({ value }: TransformInput) => truths.get(lastOf(value)) ?? value),
     IsBoolean(),
   );
 
-export const Line = (most: number): PropertyDecorator => Takes(filled(most));
+export const Line = (maxLength: number): PropertyDecorator => ParsedBy(nonEmptyLine(maxLength));
 
-/** An empty text means none. */
-export const LineOrNone = (most: number): PropertyDecorator => Takes(filled(most).orNone());
+export const LineOrNone = (maxLength: number): PropertyDecorator =>
+  ParsedBy(nonEmptyLine(maxLength).orNone());
 
-export const Whole = (least: number, most: number): PropertyDecorator =>
+export const Integer = (min: number, max: number): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) =>
+    Transform(({ value }: TransformInput) =>
       typeof value === 'string' && /^\d{1,12}$/.test(value.trim())
         ? Number(value)
         : value === ''
@@ -54,24 +54,24 @@ export const Whole = (least: number, most: number): PropertyDecorator =>
           : value,
     ),
     IsInt(),
-    Min(least),
-    Max(most),
+    Min(min),
+    Max(max),
   );
 
-/** Dollars, as a text or a number; an empty text stands for none. */
+/** Dollars as text or a number; an empty text becomes null. */
 export const Usd = (): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) =>
+    Transform(({ value }: TransformInput) =>
       value === '' ? null : typeof value === 'number' ? String(value) : trimmed({ value }),
     ),
     IsOptional(),
-    LooksLikeDollars(7),
+    IsDollarText(7),
   );
 
-/** A list, or a text with commas or line ends between its items. */
-export const Words = (most: number, longest = 128): PropertyDecorator =>
+/** A list, or a text separated by commas or line breaks. */
+export const TextList = (maxItems: number, maxLength = 128): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) =>
+    Transform(({ value }: TransformInput) =>
       typeof value === 'string'
         ? value
             .split(/[,\n]/)
@@ -80,50 +80,47 @@ export const Words = (most: number, longest = 128): PropertyDecorator =>
         : value,
     ),
     IsArray(),
-    ArrayMaxSize(most),
+    ArrayMaxSize(maxItems),
     IsString({ each: true }),
-    MaxLength(longest, { each: true }),
+    MaxLength(maxLength, { each: true }),
   );
 
-/** Each style says what its credentials are: a text, or an object of several parts. */
+/** Text or an object of several parts; the provider's style defines its credentials. */
 export const Secret = (): PropertyDecorator =>
-  Takes(
-    new Field<unknown>({
+  ParsedBy(
+    new InputField<unknown>({
       schema: { type: ['string', 'object', 'null'] },
-      read: (given) => given,
+      read: (input) => input,
     }).optional(),
   );
 
-/** A field that a form repeats, once at least. */
-export const Repeated = (most: number): PropertyDecorator =>
+export const Repeated = (maxItems: number): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) => (typeof value === 'string' ? [value] : value)),
+    Transform(({ value }: TransformInput) => (typeof value === 'string' ? [value] : value)),
     IsArray(),
     ArrayMinSize(1),
-    ArrayMaxSize(most),
+    ArrayMaxSize(maxItems),
     IsString({ each: true }),
     MaxLength(256, { each: true }),
   );
 
-/** It is one field of rows that a form repeats. */
-export const Column = (): PropertyDecorator => applyDecorators(IsOptional(), Repeated(64));
+export const RepeatedColumn = (): PropertyDecorator => applyDecorators(IsOptional(), Repeated(64));
 
-/** An object, or its text. */
-export const Settings = (): PropertyDecorator =>
+export const SettingsObject = (): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) => (typeof value === 'string' ? objectIn(value) : value)),
+    Transform(({ value }: TransformInput) => (typeof value === 'string' ? parseObject(value) : value)),
     IsObject(),
   );
 
 export const Instant = (): PropertyDecorator =>
   applyDecorators(
-    Transform(({ value }: Given) =>
+    Transform(({ value }: TransformInput) =>
       value === '' ? null : typeof value === 'string' ? momentIn(value).text : value,
     ),
     IsISO8601({ strict: true }),
   );
 
-function objectIn(text: string): unknown {
+function parseObject(text: string): unknown {
   if (text.trim() === '') return {};
   try {
     return parseJsonText(text);

@@ -1,5 +1,5 @@
 import { Type } from 'class-transformer';
-import { IfGiven } from '../../web';
+import { IfPresent } from '../../web';
 import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
 import { type RateField, RATES } from '../../kernel';
 import {
@@ -14,25 +14,35 @@ import {
   withFields,
 } from '../../platform';
 import { type FactsOverride, type Wire, WIRES } from '../../vendors';
-import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
+import {
+  RepeatedColumn,
+  Flag,
+  Instant,
+  Line,
+  LineOrNone,
+  Repeated,
+  SettingsObject,
+  Usd,
+  Integer,
+  TextList,
+} from './fields';
 
-export const NAME = 128;
+export const MAX_NAME_LENGTH = 128;
 
-/** The page that a form was sent from, so that the answer leads back to it. */
+/** Carries the page that a form was sent from, so that the response leads back to it. */
 export class FromPage {
   @IsOptional()
   @IsString()
   @MaxLength(2_000)
   back?: string;
 
-  /** The reason; it is stored in the activity log. */
   @IsOptional()
   @IsString()
   @MaxLength(500)
   reason?: string;
 }
 
-/** The version that the page showed; without one, concurrent edits are not detected. */
+/** Version that the page showed; without one, concurrent edits are not detected. */
 export class VersionedForm extends FromPage {
   @IsOptional()
   @IsString()
@@ -41,14 +51,13 @@ export class VersionedForm extends FromPage {
 }
 
 export class ModelForm extends FromPage {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   model: string;
 }
 
-/** Dollars, by the names of the rates in forms. */
 export type RateFields = Partial<Record<RateField, string | null>>;
 
-/** The form with a field for every rate. What is left out stays; empty clears a rate of its own. */
+/** Adds a field for every rate to a form. An omitted rate stays; an empty one clears the rate. */
 function withRates<Form extends new () => object>(form: Form): new () => InstanceType<Form> & RateFields {
   const priced = class extends (form as new () => object) {};
   for (const { field } of RATES) Usd()(priced.prototype, field);
@@ -56,14 +65,14 @@ function withRates<Form extends new () => object>(form: Form): new () => Instanc
 }
 
 export class PriceForm extends withRates(ModelForm) {
-  /** The price that the page showed, 0 for none; a different price in force is a conflict. */
+  /** Price that the page showed, 0 for none; a different price in force is a conflict. */
   @IsOptional()
-  @Whole(0, 2_147_483_647)
+  @Integer(0, 2_147_483_647)
   price_id?: number;
 }
 
 class LaneForm {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   provider: string;
 
   @Line(256)
@@ -74,15 +83,15 @@ class LaneForm {
 
   @IsOptional()
   @IsInt()
-  @Whole(1, 1_000)
+  @Integer(1, 1_000)
   weight?: number;
 
   @IsOptional()
-  @Whole(0, 2)
+  @Integer(0, 2)
   retries?: number;
 
-  /** The known model that it serves under a name of its own. */
-  @LineOrNone(NAME)
+  /** Known model whose facts apply, if the lane serves it under a different name. */
+  @LineOrNone(MAX_NAME_LENGTH)
   facts?: string | null;
 
   @IsOptional() @IsIn([...WIRES, '']) wire?: Wire | '' | null;
@@ -93,16 +102,15 @@ class LaneForm {
 }
 
 export class ModelChangeForm extends withFields(PriceForm, modelFields) {
-  /** The model that answers what is too long for this one. */
-  @LineOrNone(NAME)
+  /** Model that serves requests too long for this one. */
+  @LineOrNone(MAX_NAME_LENGTH)
   overflow_to?: string | null;
 
-  /** The operator overrides the vendor's facts with these; their own rules read them later. */
   @IsOptional()
-  @Settings()
+  @SettingsObject()
   override facts?: FactsOverride;
 
-  /** The chain of providers, the primary first. */
+  /** Providers in order of preference, the primary first. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(64)
@@ -110,28 +118,28 @@ export class ModelChangeForm extends withFields(PriceForm, modelFields) {
   @Type(() => LaneForm)
   lanes?: LaneForm[];
 
-  @Column()
+  @RepeatedColumn()
   lane_provider?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_model?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_region?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_weight?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_retries?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_facts?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_wire?: string[];
 
-  @Column()
+  @RepeatedColumn()
   lane_enabled?: string[];
 
   @IsOptional()
@@ -144,14 +152,13 @@ export class StateForm extends ModelForm {
   @IsIn(MODEL_STATES)
   state: ModelState;
 
-  /** The version of the state that was shown; without one, nothing is compared. */
   @IsOptional()
   @IsString()
   @MaxLength(64)
   version?: string;
 }
 
-/** It names each model once, with one state for all of them or one state for each. */
+/** Names each model once, with one state for all models or one state each. */
 export class BulkStateForm extends FromPage {
   @Repeated(500)
   model: string[];
@@ -162,33 +169,32 @@ export class BulkStateForm extends FromPage {
 }
 
 export class RedirectForm extends ModelForm {
-  @LineOrNone(NAME)
+  @LineOrNone(MAX_NAME_LENGTH)
   redirect_to?: string | null;
 
-  /** The version of the redirect that was shown; without one, nothing is compared. */
   @IsOptional()
   @IsString()
   @MaxLength(64)
   version?: string;
 }
 
-/** It holds either the names in their new order, or one model and its new place. */
+/** Holds either all names in their new order, or one model and its new position. */
 export class OrderForm extends FromPage {
   @IsOptional()
-  @Words(5_000)
+  @TextList(5_000)
   order?: string[];
 
   @IsOptional()
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   model?: string;
 
   @IsOptional()
   @IsIn(['up', 'down'])
   move?: 'up' | 'down';
 
-  /** It is counted from one. */
+  /** Counted from one. */
   @IsOptional()
-  @Whole(1, 100_000)
+  @Integer(1, 100_000)
   position?: number;
 }
 
@@ -200,10 +206,9 @@ export class ReplayForm extends FromPage {
 export class ReasonForm extends FromPage {}
 
 export class AliasForm extends ModelForm {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   alias: string;
 
-  /** The version of the names that were shown; without one, nothing is compared. */
   @IsOptional()
   @IsString()
   @MaxLength(64)
@@ -211,31 +216,31 @@ export class AliasForm extends ModelForm {
 }
 
 export class AliasRemovalForm extends FromPage {
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   alias: string;
 
-  /** The alias's target when the page was rendered. */
+  /** Target of the alias when the page was rendered. */
   @IsOptional()
-  @Line(NAME)
+  @Line(MAX_NAME_LENGTH)
   model?: string;
 }
 
 export class ScheduleForm extends withRates(VersionedForm) {
-  /** The schedule to change; left out, a new one. */
+  /** Schedule to change; a new one is created if omitted. */
   @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   id?: number;
 
-  /** An existing version; without it, a version is made of the rates. */
+  /** Existing price; if omitted, a price is created from the rates. */
   @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   price_id?: number;
 
-  @IfGiven()
+  @IfPresent()
   @Instant()
   starts_at?: string;
 
-  /** Left out, it means until further notice. */
+  /** No end if omitted. */
   @IsOptional()
   @Instant()
   ends_at?: string | null;

@@ -2,17 +2,17 @@ import { Body, Controller, Req } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf } from '../../audit';
 import {
   CatalogueEditor,
-  type ModelSheet,
-  ModelSheets,
-  moved,
+  type ModelDetail,
+  ModelDetailService,
+  moveModel,
   refuseManaged,
-  reordered,
+  reorderModels,
   writeModelOrder,
 } from '../../catalogue';
 import { fault, missingFields } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, type Done, type HttpRequest, PathText, wantsPage } from '../../web';
-import { changed } from './answers';
+import { Access, Action, type ActionResult, type HttpRequest, PathText, wantsPage } from '../../web';
+import { respondWithChange } from './change-response';
 import {
   ModelChangeForm,
   ModelForm,
@@ -22,50 +22,49 @@ import {
   ReplayForm,
   StateForm,
 } from './forms';
-import { PriceDesk } from './price-desk.service';
+import { PriceAdminService } from './price-admin.service';
 import { presentModel, recordedFixture, recordedModel } from './present';
 import { hasRates, lanesOfForm, modelChanges } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Routes that change models; the pages are elsewhere. */
 @Controller()
-export class ModelsController {
+export class ModelsAdminController {
   constructor(
     private readonly database: Database,
-    private readonly sheets: ModelSheets,
+    private readonly models: ModelDetailService,
     private readonly editor: CatalogueEditor,
-    private readonly prices: PriceDesk,
+    private readonly prices: PriceAdminService,
     private readonly activity: ActivityLog,
   ) {}
 
   @Action('/dashboard/admin/models/create', PLATFORM, { audit: 'model.created' })
-  async create(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<Done> {
-    const sheet = await this.database.transaction(async (tx) => {
+  async create(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    const details = await this.database.transaction(async (tx) => {
       const { kind, owned_by: ownedBy } = form;
       if (kind === undefined || ownedBy === undefined) throw missingFields({ kind, owned_by: ownedBy });
-      const made = await this.sheets.create(
+      const createdModel = await this.models.create(
         tx,
         { ...modelChanges(form), name: form.model, kind, ownedBy },
         { lanes: lanesOfForm(form), overflowTo: form.overflow_to },
       );
-      const changes = changesOf(null, recordedModel(made));
-      await this.record(tx, 'model.created', made, changes, form.reason);
-      return hasRates(form) ? this.prices.change(tx, request, form) : made;
+      const changes = changesOf(null, recordedModel(createdModel));
+      await this.record(tx, 'model.created', createdModel, changes, form.reason);
+      return hasRates(form) ? this.prices.change(tx, request, form) : createdModel;
     });
     const to = `/dashboard/admin/models/edit?model=${encodeURIComponent(form.model)}`;
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.model-created',
-      facts: presentModel(sheet),
+      body: presentModel(details),
       to,
     });
   }
 
-  /** Metadata, providers and prices of a model, as many of them as are named. */
+  /** Changes metadata, providers and prices of a model; omitted fields keep their values. */
   @Action('/dashboard/admin/models/update', PLATFORM, { audit: ['model.changed', 'model.price-changed'] })
-  async update(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<Done> {
-    const sheet = await this.database.transaction(async (tx) => {
-      const { before, after } = await this.sheets.change(tx, form.model, {
+  async update(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    const details = await this.database.transaction(async (tx) => {
+      const { before, after } = await this.models.change(tx, form.model, {
         fields: modelChanges(form),
         lanes: lanesOfForm(form),
         overflowTo: form.overflow_to,
@@ -74,60 +73,59 @@ export class ModelsController {
       const changes = changesOf(recordedModel(before), recordedModel(after));
       if (Object.keys(changes).length > 0)
         await this.record(tx, 'model.changed', after, changes, form.reason);
-      else if (!hasRates(form)) this.activity.nothingChanged();
+      else if (!hasRates(form)) this.activity.reportNoChange();
       return hasRates(form) ? this.prices.change(tx, request, form) : after;
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.saved',
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
   @Action('/dashboard/admin/model-prices/state', PLATFORM, { audit: 'model.state-changed' })
-  async state(@Body() form: StateForm): Promise<Done> {
-    const sheet = await this.setState(form, form.state, 'model.state-changed');
-    return changed(form, {
+  async state(@Body() form: StateForm): Promise<ActionResult> {
+    const details = await this.setState(form, form.state, 'model.state-changed');
+    return respondWithChange(form, {
       text: 'catalogue.done.state',
       values: { model: form.model },
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
-  /** A soft delete: the record stays, and another state restores it. */
+  /** Soft delete: the record stays, and setting another state restores it. */
   @Action('/dashboard/admin/model-prices/delete', PLATFORM, { audit: 'model.deleted' })
-  async remove(@Body() form: ModelForm): Promise<Done> {
-    const sheet = await this.setState(form, 'deleted', 'model.deleted');
-    return changed(form, {
+  async remove(@Body() form: ModelForm): Promise<ActionResult> {
+    const details = await this.setState(form, 'deleted', 'model.deleted');
+    return respondWithChange(form, {
       text: 'catalogue.done.deleted',
       values: { name: form.model },
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
   @Action('/dashboard/admin/model-prices/redirect', PLATFORM, { audit: 'model.redirect-changed' })
-  async redirect(@Body() form: RedirectForm): Promise<Done> {
-    const sheet = await this.database.transaction(async (tx) => {
-      const before = await this.sheets.read(tx, form.model);
+  async redirect(@Body() form: RedirectForm): Promise<ActionResult> {
+    const details = await this.database.transaction(async (tx) => {
+      const before = await this.models.read(tx, form.model);
       refuseManaged(before.model);
       await this.editor.setRedirect(tx, form.model, form.redirect_to ?? null, form.version);
-      const after = await this.sheets.read(tx, form.model);
+      const after = await this.models.read(tx, form.model);
       const changes = changesOf({ redirect_to: before.redirectTo }, { redirect_to: after.redirectTo });
       await this.recordIfChanged(tx, 'model.redirect-changed', after, changes, form.reason);
       return after;
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.saved',
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
-  /** Renumbers the list, or moves one model by one place or to a given place. */
   @Action('/dashboard/admin/models/reorder', PLATFORM, { audit: 'model.reordered' })
-  async reorder(@Body() form: OrderForm, @Req() request: HttpRequest): Promise<Done> {
+  async reorder(@Body() form: OrderForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const { order, model } = form;
     const count = await this.database.transaction(async (tx) => {
-      const changes = await writeModelOrder(tx, (current) => arranged(current, form));
-      if (changes.length === 0) this.activity.nothingChanged();
+      const changes = await writeModelOrder(tx, (current) => applyOrder(current, form));
+      if (changes.length === 0) this.activity.reportNoChange();
       else {
         await this.activity.write(tx, {
           action: 'model.reordered',
@@ -139,17 +137,17 @@ export class ModelsController {
       }
       return changes.length;
     });
-    return changed(form, {
-      // The page's script puts models in order without leaving the page.
+    return respondWithChange(form, {
+      // The page's script reorders models without leaving the page.
       ...(wantsPage(request) && { text: 'catalogue.done.reordered' }),
-      facts: { ok: true, changed: count },
+      body: { ok: true, changed: count },
     });
   }
 
   @Action('/admin/models/:model/replay-inclusion', PLATFORM, { audit: 'model.replay-changed' })
-  async replay(@PathText('model') name: string, @Body() form: ReplayForm): Promise<Done> {
-    const sheet = await this.database.transaction(async (tx) => {
-      const { before, after } = await this.sheets.change(tx, name, {
+  async replay(@PathText('model') name: string, @Body() form: ReplayForm): Promise<ActionResult> {
+    const details = await this.database.transaction(async (tx) => {
+      const { before, after } = await this.models.change(tx, name, {
         fields: { replayIncluded: form.included },
       });
       const changes = changesOf(
@@ -159,35 +157,35 @@ export class ModelsController {
       await this.recordIfChanged(tx, 'model.replay-changed', after, changes, form.reason);
       return after;
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.saved',
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
   @Action('/admin/models/:model/ensure-admin-fixture', PLATFORM, {
     audit: ['model.created', 'model.changed'],
   })
-  async fixture(@PathText('model') name: string, @Body() form: ReasonForm): Promise<Done> {
-    const facts = await this.database.transaction(async (tx) => {
-      const { before, after: sheet, result } = await this.sheets.ensureFixture(tx, name);
+  async fixture(@PathText('model') name: string, @Body() form: ReasonForm): Promise<ActionResult> {
+    const body = await this.database.transaction(async (tx) => {
+      const { before, after: details, result } = await this.models.ensureFixture(tx, name);
       const action = before === null ? 'model.created' : 'model.changed';
-      const changes = changesOf(before === null ? null : recordedFixture(before), recordedFixture(sheet));
-      await this.recordIfChanged(tx, action, sheet, changes, form.reason);
-      return { result, ...presentModel(sheet) };
+      const changes = changesOf(before === null ? null : recordedFixture(before), recordedFixture(details));
+      await this.recordIfChanged(tx, action, details, changes, form.reason);
+      return { result, ...presentModel(details) };
     });
-    return changed(form, { text: 'catalogue.done.saved', facts });
+    return respondWithChange(form, { text: 'catalogue.done.saved', body });
   }
 
   private setState(
     { model, reason, version }: ModelForm & Pick<StateForm, 'version'>,
     state: StateForm['state'],
     action: ActionName,
-  ): Promise<ModelSheet> {
+  ): Promise<ModelDetail> {
     return this.database.transaction(async (tx) => {
-      const before = await this.sheets.read(tx, model);
+      const before = await this.models.read(tx, model);
       await this.editor.setState(tx, model, state, version);
-      const after = await this.sheets.read(tx, model);
+      const after = await this.models.read(tx, model);
       const changes = changesOf({ state: before.model.state }, { state });
       await this.recordIfChanged(tx, action, after, changes, reason);
       return after;
@@ -197,18 +195,18 @@ export class ModelsController {
   private async recordIfChanged(
     tx: Tx,
     action: ActionName,
-    sheet: ModelSheet,
+    details: ModelDetail,
     changes: ReturnType<typeof changesOf>,
     reason: string | undefined,
   ): Promise<void> {
-    if (Object.keys(changes).length === 0) this.activity.nothingChanged();
-    else await this.record(tx, action, sheet, changes, reason);
+    if (Object.keys(changes).length === 0) this.activity.reportNoChange();
+    else await this.record(tx, action, details, changes, reason);
   }
 
   private record(
     tx: Tx,
     action: ActionName,
-    { model }: ModelSheet,
+    { model }: ModelDetail,
     changes: ReturnType<typeof changesOf>,
     reason: string | undefined,
   ): Promise<void> {
@@ -222,10 +220,10 @@ export class ModelsController {
   }
 }
 
-function arranged(current: readonly string[], { order, model, move, position }: OrderForm): string[] {
-  if (order !== undefined && order.length > 0) return reordered(current, order);
+function applyOrder(current: readonly string[], { order, model, move, position }: OrderForm): string[] {
+  if (order !== undefined && order.length > 0) return reorderModels(current, order);
   if (model === undefined || (move === undefined && position === undefined))
     throw fault('missing_fields', { details: { required: ['order', 'or model with move or position'] } });
-  const place = current.indexOf(model) + 1;
-  return moved(current, model, position ?? (move === 'up' ? place - 1 : place + 1));
+  const currentPosition = current.indexOf(model) + 1;
+  return moveModel(current, model, position ?? (move === 'up' ? currentPosition - 1 : currentPosition + 1));
 }

@@ -1,16 +1,15 @@
 import {
   modelFields,
-  type ModelSheet,
-  type ProviderSheet,
-  type SheetPrice,
-  type SheetSchedule,
+  type ModelDetail,
+  type ProviderDetail,
+  type ModelDetailPrice,
+  type ModelDetailSchedule,
 } from '../../catalogue';
 import { formatUsd, type PriceRates, type RateField, RATES, toJsonNumber, versionOf } from '../../kernel';
 import { factsOf } from '../../vendors';
 
-/** The catalogue as JSON for programs. */
-export const presentModel = (sheet: ModelSheet) => {
-  const { model, lanes, aliases, redirectTo, overflowTo, price, version } = sheet;
+export const presentModel = (details: ModelDetail) => {
+  const { model, lanes, aliases, redirectTo, overflowTo, price, version } = details;
   return {
     object: 'model',
     model: model.name,
@@ -38,7 +37,7 @@ export const presentModel = (sheet: ModelSheet) => {
   };
 };
 
-export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice) => ({
+export const presentPrice = ({ id, rates, validFrom, source }: ModelDetailPrice) => ({
   price_id: id,
   currency: 'USD',
   ...pricesOf(rates, toJsonNumber),
@@ -46,16 +45,16 @@ export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice) => ({
   source,
 });
 
-/** The rates under the names of the forms; null where another rate applies instead. */
-export const pricesOf = <T>(rates: PriceRates, show: (nano: bigint) => T): Record<RateField, T | null> =>
+/** Rates under their form names; null if another rate applies instead. */
+export const pricesOf = <T>(rates: PriceRates, format: (nano: bigint) => T): Record<RateField, T | null> =>
   Object.fromEntries(
     RATES.map(({ name, field }) => {
       const nano = rates[name];
-      return [field, nano === null ? null : show(nano)];
+      return [field, nano === null ? null : format(nano)];
     }),
   ) as Record<RateField, T | null>;
 
-export const presentSchedule = (schedule: SheetSchedule) => ({
+export const presentSchedule = (schedule: ModelDetailSchedule) => ({
   id: schedule.id,
   starts_at: schedule.startsAt.toISOString(),
   ends_at: schedule.endsAt?.toISOString() ?? null,
@@ -63,10 +62,10 @@ export const presentSchedule = (schedule: SheetSchedule) => ({
   version: scheduleVersion(schedule),
 });
 
-export const scheduleVersion = ({ price, startsAt, endsAt }: SheetSchedule): string =>
+export const scheduleVersion = ({ price, startsAt, endsAt }: ModelDetailSchedule): string =>
   versionOf({ price: price.id, startsAt, endsAt });
 
-export const presentProvider = ({ provider, credentials, version }: ProviderSheet) => ({
+export const presentProvider = ({ provider, credentials, version }: ProviderDetail) => ({
   object: 'provider',
   id: provider.id,
   name: provider.name,
@@ -90,8 +89,7 @@ export const presentProvider = ({ provider, credentials, version }: ProviderShee
   version,
 });
 
-/** The values that the activity log compares. */
-export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet) => ({
+export const recordedModel = ({ model, lanes, overflowTo }: ModelDetail) => ({
   ...modelFields.toJson('record', model),
   overflow_to: overflowTo,
   lanes: lanes.map(
@@ -101,17 +99,16 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet) => ({
   ),
 });
 
-/** It includes what its repair sets beside the fields of a form. */
-export const recordedFixture = (sheet: ModelSheet) => ({
-  ...recordedModel(sheet),
-  state: sheet.model.state,
-  redirect_to: sheet.redirectTo,
+export const recordedFixture = (details: ModelDetail) => ({
+  ...recordedModel(details),
+  state: details.model.state,
+  redirect_to: details.redirectTo,
 });
 
-export const recordedPrice = (price: SheetPrice | null) =>
+export const recordedPrice = (price: ModelDetailPrice | null) =>
   price === null ? null : { ...pricesOf(price.rates, formatUsd), source: price.source };
 
-export const recordedProvider = ({ provider, credentials }: ProviderSheet) => ({
+export const recordedProvider = ({ provider, credentials }: ProviderDetail) => ({
   name: provider.name,
   style: provider.style,
   base_url: provider.baseUrl,

@@ -1,35 +1,35 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import {
-  type ModelSheet,
-  ModelSheets,
+  type ModelDetail,
+  ModelDetailService,
   PriceService,
-  ratesUpon,
+  mergeRates,
   refuseManaged,
-  type SheetSchedule,
+  type ModelDetailSchedule,
 } from '../../catalogue';
-import { fault, formatUsd, refuseStale } from '../../kernel';
+import { fault, formatUsd, rejectStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, Data, type Done, type HttpRequest, PathId, PathText } from '../../web';
-import { changed } from './answers';
+import { Access, Action, Data, type ActionResult, type HttpRequest, PathId, PathText } from '../../web';
+import { respondWithChange } from './change-response';
 import { PriceForm, ScheduleForm, VersionedForm } from './forms';
-import { PriceDesk, sourceOf } from './price-desk.service';
+import { PriceAdminService, sourceOf } from './price-admin.service';
 import { presentModel, presentPrice, presentSchedule, pricesOf, scheduleVersion } from './present';
 import { hasRates, ratesOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 
 /**
- * Here prices and their schedules are set. No price is ever edited: a change is a version, and requests keep
+ * Sets prices and their schedules. A price is never edited: a change creates a version, and earlier requests keep
  * theirs.
  */
 @Controller()
 export class PricesController {
   constructor(
     private readonly database: Database,
-    private readonly sheets: ModelSheets,
+    private readonly models: ModelDetailService,
     private readonly prices: PriceService,
-    private readonly desk: PriceDesk,
+    private readonly priceAdmin: PriceAdminService,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -45,30 +45,29 @@ export class PricesController {
 
   @Data('/dashboard/admin/models/:model/price-schedule', PLATFORM)
   async schedules(@PathText('model') name: string) {
-    const sheet = await this.sheets.read(this.database.source.manager, name);
+    const details = await this.models.read(this.database.source.manager, name);
     const now = new Date();
-    const active = sheet.schedules.find((schedule) => isRunning(schedule, now));
+    const active = details.schedules.find((schedule) => isRunning(schedule, now));
     return {
       model: name,
       active: active === undefined ? null : presentSchedule(active),
-      schedules: sheet.schedules.map(presentSchedule),
-      price: sheet.price === null ? null : presentPrice(sheet.price),
+      schedules: details.schedules.map(presentSchedule),
+      price: details.price === null ? null : presentPrice(details.price),
     };
   }
 
-  /** A scheduled price: an existing version, or one made of the given rates. */
   @Action('/dashboard/admin/models/:model/price-schedule', PLATFORM, { audit: 'model.price-changed' })
   async schedule(
     @PathText('model') name: string,
     @Body() form: ScheduleForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const facts = await this.database.transaction(async (tx) => {
-      const before = await this.sheets.read(tx, name);
+  ): Promise<ActionResult> {
+    const body = await this.database.transaction(async (tx) => {
+      const before = await this.models.read(tx, name);
       refuseManaged(before.model);
-      const known = before.schedules.find((schedule) => schedule.id === form.id);
-      if (known !== undefined) refuseStale(form.version, scheduleVersion(known));
-      const priceId = await this.priceFor(tx, before, known ?? null, form, sourceOf(request));
+      const existingSchedule = before.schedules.find((schedule) => schedule.id === form.id);
+      if (existingSchedule !== undefined) rejectStale(form.version, scheduleVersion(existingSchedule));
+      const priceId = await this.priceFor(tx, before, existingSchedule ?? null, form, sourceOf(request));
       const { id } = await this.prices.upsertSchedule(tx, name, {
         ...(form.id === undefined ? {} : { id: form.id }),
         ...(priceId === undefined ? {} : { priceId }),
@@ -77,12 +76,12 @@ export class PricesController {
           ? {}
           : { endsAt: form.ends_at === null ? null : new Date(form.ends_at) }),
       });
-      const after = (await this.sheets.read(tx, name)).schedules.find((schedule) => schedule.id === id);
+      const after = (await this.models.read(tx, name)).schedules.find((schedule) => schedule.id === id);
       if (after === undefined) throw new Error('the schedule that was written is there');
-      await this.record(tx, before, known ?? null, after, form.reason);
+      await this.record(tx, before, existingSchedule ?? null, after, form.reason);
       return presentSchedule(after);
     });
-    return changed(form, { text: 'catalogue.done.scheduled', facts });
+    return respondWithChange(form, { text: 'catalogue.done.scheduled', body });
   }
 
   @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id', PLATFORM, {
@@ -93,7 +92,7 @@ export class PricesController {
     return this.removeSchedule(name, id, {});
   }
 
-  /** A POST route for forms, which cannot send other verbs. */
+  /** POST route for HTML forms, which cannot send DELETE. */
   @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id/delete', PLATFORM, {
     audit: 'model.price-changed',
   })
@@ -105,70 +104,70 @@ export class PricesController {
     return this.removeSchedule(name, id, form);
   }
 
-  private async removeSchedule(name: string, id: number, form: VersionedForm): Promise<Done> {
+  private async removeSchedule(name: string, id: number, form: VersionedForm): Promise<ActionResult> {
     await this.database.transaction(async (tx) => {
-      const sheet = await this.sheets.read(tx, name);
-      refuseManaged(sheet.model);
-      const known = sheet.schedules.find((schedule) => schedule.id === id);
-      if (known === undefined) throw fault('not_found', { param: 'schedule_id' });
-      refuseStale(form.version, scheduleVersion(known));
+      const details = await this.models.read(tx, name);
+      refuseManaged(details.model);
+      const existingSchedule = details.schedules.find((schedule) => schedule.id === id);
+      if (existingSchedule === undefined) throw fault('not_found', { param: 'schedule_id' });
+      rejectStale(form.version, scheduleVersion(existingSchedule));
       await this.prices.deleteSchedule(tx, name, id);
-      await this.record(tx, sheet, known, null, form.reason);
+      await this.record(tx, details, existingSchedule, null, form.reason);
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.unscheduled',
-      facts: { ok: true, id },
+      body: { ok: true, id },
     });
   }
 
-  private async change(form: PriceForm, request: HttpRequest): Promise<Done> {
+  private async change(form: PriceForm, request: HttpRequest): Promise<ActionResult> {
     if (!hasRates(form))
       throw fault('missing_fields', {
         details: { required: ['input_price', 'output_price', 'or another rate'] },
       });
-    const sheet = await this.database.transaction((tx) => this.desk.change(tx, request, form));
+    const details = await this.database.transaction((tx) => this.priceAdmin.change(tx, request, form));
     const values = { model: form.model };
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.price',
       values,
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
   private async priceFor(
     tx: Tx,
-    { model, price }: ModelSheet,
-    known: SheetSchedule | null,
+    { model, price }: ModelDetail,
+    existingSchedule: ModelDetailSchedule | null,
     form: ScheduleForm,
     source: string,
   ): Promise<number | undefined> {
-    const named = form.price_id ?? undefined;
-    if (named !== undefined || !hasRates(form)) return named;
-    const rates = ratesUpon(model, (known?.price ?? price)?.rates ?? null, ratesOfForm(form));
+    const priceId = form.price_id ?? undefined;
+    if (priceId !== undefined || !hasRates(form)) return priceId;
+    const rates = mergeRates(model, (existingSchedule?.price ?? price)?.rates ?? null, ratesOfForm(form));
     return (await this.prices.addPrice(tx, { model: model.name, rates, validFrom: null, source })).id;
   }
 
   private record(
     tx: Tx,
-    { model }: ModelSheet,
-    before: SheetSchedule | null,
-    after: SheetSchedule | null,
+    { model }: ModelDetail,
+    before: ModelDetailSchedule | null,
+    after: ModelDetailSchedule | null,
     reason: string | undefined,
   ): Promise<void> {
     return this.activity.write(tx, {
       action: 'model.price-changed',
       object: { type: 'model', id: model.id, label: model.name },
       concerns: {},
-      changes: changesOf(recorded(before), recorded(after)),
+      changes: changesOf(recordedSchedule(before), recordedSchedule(after)),
       ...(reason === undefined ? {} : { reason }),
     });
   }
 }
 
-const isRunning = ({ startsAt, endsAt }: SheetSchedule, now: Date): boolean =>
+const isRunning = ({ startsAt, endsAt }: ModelDetailSchedule, now: Date): boolean =>
   startsAt <= now && (endsAt === null || now < endsAt);
 
-const recorded = (schedule: SheetSchedule | null) =>
+const recordedSchedule = (schedule: ModelDetailSchedule | null) =>
   schedule === null
     ? null
     : {

@@ -2,26 +2,26 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import {
   CatalogueService,
-  type ProviderSheet,
-  ProviderSheets,
+  type ProviderDetail,
+  ProviderDetailService,
   type ProviderView,
-  typedCredential,
+  oneTimeCredential,
 } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database } from '../../platform';
 import { type ProbeResult, SupplierProbe, SupplierStyles } from '../../routing';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
-import { pathBack } from './answers';
+import { pathBack } from './change-response';
 import { ProbeForm } from './provider-forms';
-import { providerFields, secretIn } from './read-forms';
+import { providerFields, parseSecretField } from './read-forms';
 
-/** Tests a supplier connection before the provider is saved. Nothing is stored, typed secrets least of all. */
+/** Tests a supplier connection before the provider is saved. Nothing is stored, including typed secrets. */
 @Controller()
 export class ProbeController {
   constructor(
     private readonly database: Database,
     private readonly catalogue: CatalogueService,
-    private readonly sheets: ProviderSheets,
+    private readonly providers: ProviderDetailService,
     private readonly styles: SupplierStyles,
     private readonly probe: SupplierProbe,
     private readonly pages: PageRenderer,
@@ -36,19 +36,22 @@ export class ProbeController {
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
     const id = form.provider_id ?? undefined;
-    // This node's copy of secrets may be older than the last change.
+    // Secrets on this node can be older than the last change.
     if (id !== undefined) await this.catalogue.reload();
-    const sheet = id === undefined ? null : await this.sheets.read(this.database.source.manager, id);
-    const provider = described(form, sheet);
-    const kind = this.styles.kindFor(provider.style);
-    const typed = kind === undefined ? undefined : secretIn(form.secret, kind);
+    const details = id === undefined ? null : await this.providers.read(this.database.source.manager, id);
+    const provider = providerFromForm(form, details);
+    const kind = this.styles.credentialKindOf(provider.style);
+    const enteredSecret = kind === undefined ? undefined : parseSecretField(form.secret, kind);
     const result = await this.probe.run({
       provider,
       model: form.upstream_model,
       region: form.region ?? provider.regions[0] ?? 'global',
       operation: form.operation === '' ? undefined : form.operation,
-      credential: kind === undefined || typed === undefined ? undefined : typedCredential(kind, typed),
-      stored: sheet === null ? undefined : sheet.provider,
+      credential:
+        kind === undefined || enteredSecret === undefined
+          ? undefined
+          : oneTimeCredential(kind, enteredSecret),
+      stored: details === null ? undefined : details.provider,
     });
     if (!wantsPage(request)) return presentProbe(result);
     response.setHeader('content-type', 'text/html; charset=utf-8');
@@ -57,9 +60,9 @@ export class ProbeController {
   }
 }
 
-/** The provider as it would be saved: stored values fill the fields that are left out. */
-function described(form: ProbeForm, sheet: ProviderSheet | null): ProviderView {
-  const stored = sheet?.provider;
+/** Returns the provider as it would be saved: stored values fill omitted fields. */
+function providerFromForm(form: ProbeForm, details: ProviderDetail | null): ProviderView {
+  const stored = details?.provider;
   const { name, style, baseUrl, regions, settings, timeouts, breaker } = {
     ...stored,
     ...providerFields(form),

@@ -1,12 +1,12 @@
-import { lines } from '../../kernel';
-import { IsIn, IsOptional, Takes } from '../../platform';
+import { multilineText } from '../../kernel';
+import { IsIn, IsOptional, ParsedBy } from '../../platform';
 import { type OperationName, PROBED_OPERATIONS } from '../../routing';
-import { IfGiven } from '../../web';
-import { Flag, Line, LineOrNone, Secret, Settings, Whole, Words } from './fields';
+import { IfPresent } from '../../web';
+import { Flag, Line, LineOrNone, Secret, SettingsObject, Integer, TextList } from './fields';
 import { FromPage, VersionedForm } from './forms';
 
 export class ProviderForm extends VersionedForm {
-  @IfGiven()
+  @IfPresent()
   @Line(120)
   name?: string;
 
@@ -19,31 +19,30 @@ export class ProviderForm extends VersionedForm {
   base_url?: string;
 
   @IsOptional()
-  @Words(64, 64)
+  @TextList(64, 64)
   regions?: string[];
 
-  /** The supplier's adapter reads these settings, which are peculiar to it. */
   @IsOptional()
-  @Settings()
+  @SettingsObject()
   settings?: Record<string, unknown>;
 
   @IsOptional()
-  @Settings()
+  @SettingsObject()
   timeouts?: Record<string, unknown>;
 
   @IsOptional()
-  @Settings()
+  @SettingsObject()
   breaker?: Record<string, unknown>;
 
-  /** Write-only: a key, or an object where the credential has several parts. */
+  /** Write-only: a key, or an object if the credential has several parts. */
   @Secret()
   secret?: unknown;
 
-  /** Write-only, both in PEM: a certificate of ours for this supplier, with its key. */
-  @Takes(lines(65_536).orNone())
+  /** Write-only client certificate for this supplier with its key, both in PEM. */
+  @ParsedBy(multilineText(65_536).orNone())
   client_certificate?: string | null;
 
-  @Takes(lines(65_536).orNone())
+  @ParsedBy(multilineText(65_536).orNone())
   client_key?: string | null;
 
   @LineOrNone(120)
@@ -56,9 +55,8 @@ export class VisibilityForm extends FromPage {
 }
 
 export class ProbeForm extends ProviderForm {
-  /** A stored provider: what is left out is taken from it. */
   @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Integer(1, 2_147_483_647)
   provider_id?: number | null;
 
   @Line(256)

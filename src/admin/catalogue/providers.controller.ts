@@ -1,45 +1,59 @@
 import { Body, Controller } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
-import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
+import {
+  type CredentialKind,
+  ProviderDetailService,
+  type ProviderDetail,
+  visibilityEffect,
+} from '../../catalogue';
 import { fault, missingFields } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import { Access, Action, Data, type Done, PathId, PathText } from '../../web';
-import { changed, MODELS_PAGE } from './answers';
+import { Access, Action, Data, type ActionResult, PathId, PathText } from '../../web';
+import { respondWithChange, MODELS_PAGE } from './change-response';
 import { ReasonForm } from './forms';
 import { ProviderForm, VisibilityForm } from './provider-forms';
 import { presentProvider, recordedProvider } from './present';
 import { identityOfForm, providerFields, secretOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
-const PROVIDERS = `${MODELS_PAGE}?tab=providers`;
+const PROVIDERS_PAGE = `${MODELS_PAGE}?tab=providers`;
 
-/** Here providers and their secrets are changed. */
 @Controller()
-export class ProvidersController {
+export class ProvidersAdminController {
   constructor(
     private readonly database: Database,
-    private readonly sheets: ProviderSheets,
+    private readonly providers: ProviderDetailService,
     private readonly styles: SupplierStyles,
     private readonly activity: ActivityLog,
   ) {}
 
   @Action('/dashboard/admin/providers', PLATFORM, { audit: 'provider.created' })
-  async create(@Body() form: ProviderForm): Promise<Done> {
-    const sheet = await this.database.transaction(async (tx) => {
+  async create(@Body() form: ProviderForm): Promise<ActionResult> {
+    const details = await this.database.transaction(async (tx) => {
       const { name, style, base_url: baseUrl } = form;
       if (name === undefined || style === undefined || baseUrl === undefined)
         throw missingFields({ name, style, base_url: baseUrl });
       const secret = secretOfForm(form, this.kindFor(style));
       const identity = identityOfForm(form);
-      const made = await this.sheets.create(tx, { fields: providerFields(form), secret, identity });
-      await this.record(tx, 'provider.created', made, changesOf(null, recordedProvider(made)), form.reason);
-      return made;
+      const createdProvider = await this.providers.create(tx, {
+        fields: providerFields(form),
+        secret,
+        identity,
+      });
+      await this.record(
+        tx,
+        'provider.created',
+        createdProvider,
+        changesOf(null, recordedProvider(createdProvider)),
+        form.reason,
+      );
+      return createdProvider;
     });
-    const to = `/dashboard/admin/providers/edit?id=${sheet.provider.id}`;
-    return changed(form, {
+    const to = `/dashboard/admin/providers/edit?id=${details.provider.id}`;
+    return respondWithChange(form, {
       text: 'catalogue.done.provider-created',
-      facts: presentProvider(sheet),
+      body: presentProvider(details),
       to,
     });
   }
@@ -47,26 +61,32 @@ export class ProvidersController {
   @Action('/dashboard/admin/providers/:provider_id/update', PLATFORM, {
     audit: ['provider.changed', 'credential.changed'],
   })
-  async update(@PathId('provider_id') id: number, @Body() form: ProviderForm): Promise<Done> {
-    const { sheet, cleared } = await this.database.transaction((tx) => this.change(tx, id, form));
-    return changed(form, {
+  async update(@PathId('provider_id') id: number, @Body() form: ProviderForm): Promise<ActionResult> {
+    const { sheet: details, cleared } = await this.database.transaction((tx) => this.change(tx, id, form));
+    return respondWithChange(form, {
       text: cleared.length > 0 ? 'catalogue.done.secret-cleared' : 'catalogue.done.saved',
-      facts: { ...presentProvider(sheet), cleared_secrets: cleared },
+      body: { ...presentProvider(details), cleared_secrets: cleared },
     });
   }
 
   @Action('/dashboard/admin/providers/:provider_id/delete', PLATFORM, { audit: 'provider.deleted' })
-  async remove(@PathId('provider_id') id: number, @Body() form: ReasonForm): Promise<Done> {
+  async remove(@PathId('provider_id') id: number, @Body() form: ReasonForm): Promise<ActionResult> {
     const name = await this.database.transaction(async (tx) => {
-      const sheet = await this.sheets.remove(tx, id);
-      await this.record(tx, 'provider.deleted', sheet, changesOf(recordedProvider(sheet), null), form.reason);
-      return sheet.provider.name;
+      const details = await this.providers.remove(tx, id);
+      await this.record(
+        tx,
+        'provider.deleted',
+        details,
+        changesOf(recordedProvider(details), null),
+        form.reason,
+      );
+      return details.provider.name;
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.deleted',
       values: { name },
-      facts: { ok: true, id },
-      to: PROVIDERS,
+      body: { ok: true, id },
+      to: PROVIDERS_PAGE,
     });
   }
 
@@ -78,22 +98,21 @@ export class ProvidersController {
   @Action('/dashboard/admin/providers/:provider_id/visibility', PLATFORM, {
     audit: 'provider.visibility-changed',
   })
-  async visibility(@PathId('provider_id') id: number, @Body() form: VisibilityForm): Promise<Done> {
-    const facts = await this.database.transaction(async (tx) => {
-      const isChanged = await this.sheets.setVisible(tx, id, form.visible);
-      const sheet = await this.sheets.read(tx, id);
+  async visibility(@PathId('provider_id') id: number, @Body() form: VisibilityForm): Promise<ActionResult> {
+    const body = await this.database.transaction(async (tx) => {
+      const isChanged = await this.providers.setVisible(tx, id, form.visible);
+      const details = await this.providers.read(tx, id);
       const changes = changesOf({ visible: !form.visible }, { visible: form.visible });
-      if (isChanged) await this.record(tx, 'provider.visibility-changed', sheet, changes, form.reason);
-      else this.activity.nothingChanged();
+      if (isChanged) await this.record(tx, 'provider.visibility-changed', details, changes, form.reason);
+      else this.activity.reportNoChange();
       return this.effect(tx, id);
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: form.visible ? 'catalogue.done.shown' : 'catalogue.done.hidden',
-      facts,
+      body,
     });
   }
 
-  /** It deletes either one of several secrets, or the only one. */
   @Action('/dashboard/admin/providers/:provider_id/secrets/:credential_id/delete', PLATFORM, {
     audit: 'credential.removed',
   })
@@ -101,15 +120,15 @@ export class ProvidersController {
     @PathId('provider_id') id: number,
     @PathText('credential_id') credentialId: string,
     @Body() form: ReasonForm,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.database.transaction(async (tx) => {
-      const { label } = await this.sheets.removeCredential(tx, id, credentialId);
-      const sheet = await this.sheets.read(tx, id);
-      await this.recordSecret(tx, 'credential.removed', sheet, label, form.reason);
+      const { label } = await this.providers.removeCredential(tx, id, credentialId);
+      const details = await this.providers.read(tx, id);
+      await this.recordSecret(tx, 'credential.removed', details, label, form.reason);
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.secret-removed',
-      facts: { ok: true },
+      body: { ok: true },
     });
   }
 
@@ -117,11 +136,11 @@ export class ProvidersController {
     tx: Tx,
     id: number,
     form: ProviderForm,
-  ): Promise<{ sheet: ProviderSheet; cleared: readonly string[] }> {
-    const known = await this.sheets.read(tx, id);
-    const secret = secretOfForm(form, this.kindFor(form.style ?? known.provider.style));
+  ): Promise<{ sheet: ProviderDetail; cleared: readonly string[] }> {
+    const current = await this.providers.read(tx, id);
+    const secret = secretOfForm(form, this.kindFor(form.style ?? current.provider.style));
     const identity = identityOfForm(form);
-    const { before, after, cleared } = await this.sheets.change(tx, id, {
+    const { before, after, cleared } = await this.providers.change(tx, id, {
       fields: providerFields(form),
       secret,
       identity,
@@ -130,7 +149,7 @@ export class ProvidersController {
     const changes = changesOf(recordedProvider(before), recordedProvider(after));
     if (Object.keys(changes).length > 0)
       await this.record(tx, 'provider.changed', after, changes, form.reason);
-    else if (secret === undefined && identity === undefined) this.activity.nothingChanged();
+    else if (secret === undefined && identity === undefined) this.activity.reportNoChange();
     for (const label of cleared)
       await this.recordSecret(
         tx,
@@ -145,7 +164,7 @@ export class ProvidersController {
   }
 
   private kindFor(style: string): CredentialKind {
-    const kind = this.styles.kindFor(style);
+    const kind = this.styles.credentialKindOf(style);
     if (kind !== undefined) return kind;
     throw fault('invalid_provider', {
       param: 'style',
@@ -169,7 +188,7 @@ export class ProvidersController {
   private record(
     tx: Tx,
     action: ActionName,
-    { provider }: ProviderSheet,
+    { provider }: ProviderDetail,
     changes: NewActivity['changes'],
     reason: string | undefined,
   ): Promise<void> {
@@ -185,7 +204,7 @@ export class ProvidersController {
   private recordSecret(
     tx: Tx,
     action: ActionName,
-    { provider }: ProviderSheet,
+    { provider }: ProviderDetail,
     label: string,
     reason: string | undefined,
   ): Promise<void> {

@@ -1,16 +1,15 @@
 import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { readCurrent, removeSandbox, type RemovedSandbox } from '../../catalogue';
-import { isServedByReal } from '../../checks';
+import { isServedByRealSupplier } from '../../checks';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, type Done } from '../../web';
-import { changed } from './answers';
+import { Access, Action, type ActionResult } from '../../web';
+import { respondWithChange } from './change-response';
 import { ReasonForm } from './forms';
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-/** The sandbox leaves in one act once real suppliers serve models. */
 @Controller()
 export class SandboxController {
   constructor(
@@ -27,36 +26,39 @@ export class SandboxController {
       'model.alias-removed',
     ],
   })
-  async remove(@Body() form: ReasonForm): Promise<Done> {
-    const removed = await this.database.transaction(async (tx) => {
-      const isReady = isServedByReal(await readCurrent(tx));
-      const found = await removeSandbox(tx);
-      if (found.providers.length === 0) this.activity.nothingChanged();
+  async remove(@Body() form: ReasonForm): Promise<ActionResult> {
+    const removedSandbox = await this.database.transaction(async (tx) => {
+      const isReady = isServedByRealSupplier(await readCurrent(tx));
+      const result = await removeSandbox(tx);
+      if (result.providers.length === 0) this.activity.reportNoChange();
       else if (!isReady)
         throw fault('conflict', {
           message: 'Connect a supplier that serves a model first.',
           details: { reason: 'sandbox-needed' },
         });
-      else await this.record(tx, found, form.reason);
-      return found;
+      else await this.record(tx, result, form.reason);
+      return result;
     });
-    const models = removed.models.map(nameOf);
-    return changed(form, {
-      text: removed.providers.length === 0 ? 'catalogue.done.no-sandbox' : 'catalogue.done.sandbox-removed',
+    const models = removedSandbox.models.map(nameOf);
+    return respondWithChange(form, {
+      text:
+        removedSandbox.providers.length === 0
+          ? 'catalogue.done.no-sandbox'
+          : 'catalogue.done.sandbox-removed',
       values: { count: models.length, models: models.join(', ') },
-      facts: {
+      body: {
         ok: true,
-        providers: removed.providers.map(nameOf),
+        providers: removedSandbox.providers.map(nameOf),
         models,
-        models_kept: removed.kept.map(nameOf),
-        redirects_removed: removed.redirected.map(nameOf),
-        aliases: removed.aliases.map(nameOf),
+        models_kept: removedSandbox.kept.map(nameOf),
+        redirects_removed: removedSandbox.redirected.map(nameOf),
+        aliases: removedSandbox.aliases.map(nameOf),
       },
     });
   }
 
-  private async record(tx: Tx, removed: RemovedSandbox, reason: string | undefined): Promise<void> {
-    const { providers, models, kept, redirected, aliases } = removed;
+  private async record(tx: Tx, removedSandbox: RemovedSandbox, reason: string | undefined): Promise<void> {
+    const { providers, models, kept, redirected, aliases } = removedSandbox;
     const write = (entry: Pick<NewActivity, 'action' | 'object' | 'changes'>): Promise<void> =>
       this.activity.write(tx, { ...entry, concerns: {}, ...(reason === undefined ? {} : { reason }) });
     for (const { id, name, state } of models)

@@ -1,20 +1,28 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { CatalogueService, ModelSheets, readCurrent } from '../../catalogue';
-import { fault, refuseStale } from '../../kernel';
+import { CatalogueService, ModelDetailService, readCurrent } from '../../catalogue';
+import { fault, rejectStale } from '../../kernel';
 import { Database, IsOptional, IsString, MaxLength } from '../../platform';
 import {
   type ComparedModel,
   type ComparedProvider,
   compareWithVendors,
-  factsToTake,
+  applicableFacts,
   ModelLists,
-  takeToldFacts,
+  applyListedFacts,
 } from '../../routing';
 import { overrideFields } from '../../vendors';
-import { Access, Action, type Done, type HttpRequest, PageRenderer, PathId, wantsPage } from '../../web';
-import { changed, pathBack } from './answers';
+import {
+  Access,
+  Action,
+  type ActionResult,
+  type HttpRequest,
+  PageRenderer,
+  PathId,
+  wantsPage,
+} from '../../web';
+import { respondWithChange, pathBack } from './change-response';
 import { Flag, Line } from './fields';
 import { FromPage, ReasonForm } from './forms';
 import { presentModel } from './present';
@@ -22,34 +30,33 @@ import { presentModel } from './present';
 const PLATFORM = Access.role('platform_admin');
 const PATH = '/dashboard/admin/providers/:provider_id/vendor-models';
 
-class TakeForm extends FromPage {
+class TakeDifferencesForm extends FromPage {
   @Line(128)
   model: string;
 
-  /** The provider's name of the model: a model may have several there. */
+  /** Provider's name of the model; a model can have several there. */
   @Line(256)
   upstream_model: string;
 
-  /** It also takes over figures that set less aside for requests. */
+  /** Also applies values that lower the hold for requests. */
   @IsOptional()
   @Flag()
   lower?: boolean;
 
-  /** The version of the differences that were shown. Without one, all present differences are taken over. */
+  /** Version of the displayed differences; without one, all current differences are applied. */
   @IsOptional()
   @IsString()
   @MaxLength(64)
   version?: string;
 }
 
-/** The page compares a vendor's own list of models with the catalogue. */
 @Controller()
 export class VendorModelsController {
   constructor(
     private readonly database: Database,
     private readonly catalogue: CatalogueService,
     private readonly lists: ModelLists,
-    private readonly sheets: ModelSheets,
+    private readonly models: ModelDetailService,
     private readonly activity: ActivityLog,
     private readonly pages: PageRenderer,
   ) {}
@@ -61,62 +68,63 @@ export class VendorModelsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    // This node's copy of secrets may be older than the last change.
+    // Secrets on this node can be older than the last change.
     await this.catalogue.reload();
-    const compared = await this.compared(id);
-    if (!wantsPage(request)) return presentCompared(compared);
+    const comparison = await this.compareProvider(id);
+    if (!wantsPage(request)) return presentCompared(comparison);
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    const models = compared.models.filter(isDifferent).map(shownModel);
-    const shown = { ...compared, models, id, back: pathBack(form.back) };
-    return this.pages.page('pages/admin/catalogue/vendor-models', shown, request);
+    const models = comparison.models.filter(isDifferent).map(modelView);
+    const pageModel = { ...comparison, models, id, back: pathBack(form.back) };
+    return this.pages.page('pages/admin/catalogue/vendor-models', pageModel, request);
   }
 
-  /** The vendor is asked once more: a form brings no figures. */
+  /** Queries the vendor again, so that no figures are taken from the form. */
   @Action(`${PATH}/take`, PLATFORM, { audit: 'model.changed' })
-  async take(@PathId('provider_id') id: number, @Body() form: TakeForm): Promise<Done> {
-    const { provider, problem, models } = await this.compared(id);
+  async take(@PathId('provider_id') id: number, @Body() form: TakeDifferencesForm): Promise<ActionResult> {
+    const { provider, problem, models } = await this.compareProvider(id);
     if (problem !== null) throw fault('upstream_error', { message: `${provider}: ${problem}` });
-    const found = models.find(
+    const match = models.find(
       ({ model, upstreamModel }) => model === form.model && upstreamModel === form.upstream_model,
     );
-    if (found === undefined) throw fault('not_found', { param: 'model' });
-    refuseStale(form.version, found.version);
-    const facts = factsToTake(found, form.lower === true);
-    const sheet = await this.database.transaction(async (tx) => {
+    if (match === undefined) throw fault('not_found', { param: 'model' });
+    rejectStale(form.version, match.version);
+    const facts = applicableFacts(match, form.lower === true);
+    const details = await this.database.transaction(async (tx) => {
       if (Object.keys(facts).length > 0) {
-        const tools = { sheets: this.sheets, activity: this.activity };
-        return takeToldFacts(tx, tools, { model: form.model, facts, provider, reason: form.reason });
+        const services = { sheets: this.models, activity: this.activity };
+        return applyListedFacts(tx, services, { model: form.model, facts, provider, reason: form.reason });
       }
-      this.activity.nothingChanged();
-      return this.sheets.read(tx, form.model);
+      this.activity.reportNoChange();
+      return this.models.read(tx, form.model);
     });
-    return changed(form, {
+    return respondWithChange(form, {
       text: 'catalogue.done.saved',
-      facts: presentModel(sheet),
+      body: presentModel(details),
     });
   }
 
-  private async compared(id: number): Promise<ComparedProvider> {
+  private async compareProvider(id: number): Promise<ComparedProvider> {
     const current = await readCurrent(this.database.source.manager);
     const provider = [...current.providers.values()].find((one) => one.id === id);
     if (provider === undefined) throw fault('not_found', { param: 'provider_id' });
-    const [compared] = await compareWithVendors(this.lists, current, provider.name);
-    if (compared === undefined) throw fault('not_found', { param: 'provider_id' });
-    return compared;
+    const [comparison] = await compareWithVendors(this.lists, current, provider.name);
+    if (comparison === undefined) throw fault('not_found', { param: 'provider_id' });
+    return comparison;
   }
 }
 
 const isDifferent = ({ listed, differences }: ComparedModel): boolean => !listed || differences.length > 0;
 
-/** Each button is there where it would change something. */
-const shownModel = (model: ComparedModel) => {
-  const [most, usual] = [factsToTake(model, true), factsToTake(model, false)].map(overrideFields);
-  const isMore = JSON.stringify(most) !== JSON.stringify(usual);
+const modelView = (model: ComparedModel) => {
+  const [allFacts, usualFacts] = [applicableFacts(model, true), applicableFacts(model, false)].map(
+    overrideFields,
+  );
+  const hasLoweringFacts = JSON.stringify(allFacts) !== JSON.stringify(usualFacts);
   return {
     ...model,
-    takes: !model.managed && Object.keys(usual ?? {}).length > 0,
-    lowers: !model.managed && isMore,
-    facts: model.managed && Object.keys(most ?? {}).length > 0 ? JSON.stringify(most) : null,
+    takes: !model.managed && Object.keys(usualFacts ?? {}).length > 0,
+    lowers: !model.managed && hasLoweringFacts,
+    facts: model.managed && Object.keys(allFacts ?? {}).length > 0 ? JSON.stringify(allFacts) : null,
     href: `/dashboard/admin/models/edit?model=${encodeURIComponent(model.model)}`,
   };
 };

@@ -8,7 +8,7 @@ import {
   Action,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   Page,
   PageFrames,
@@ -16,16 +16,14 @@ import {
   PathId,
   wantsPage,
 } from '../../web';
-import { contentOf, conversationFacts } from './conversations-model';
+import { contentOf, conversationFigures } from './conversations-model';
 import { ViewContentForm } from './conversations.form';
 
 const PATH = '/dashboard/admin/conversations';
 const VIEW = 'pages/admin/conversation';
-const MOST_SHOWN = 500;
+const MAX_MESSAGES = 500;
 
-/**
- * One conversation of another person. Reading its content needs a reason and is logged; the owner can see the entry.
- */
+/** A conversation of another user. Reading its content needs a reason and is logged; the owner can see the entry. */
 @Controller()
 export class OverseenConversationController {
   constructor(
@@ -40,7 +38,7 @@ export class OverseenConversationController {
   @Page(`${PATH}/:conv_id`, VIEW, Access.role('org_admin'))
   async show(@PathId('conv_id') id: number, @Req() request: HttpRequest) {
     const conversation = await this.oversight.get(adminScope(request), id);
-    return { conversation: this.factsOf(conversation, request) };
+    return { conversation: this.overviewOf(conversation, request) };
   }
 
   @Action(`${PATH}/:conv_id/content`, Access.role('org_admin'), { audit: 'conversation.content-viewed' })
@@ -53,10 +51,10 @@ export class OverseenConversationController {
     const scope = adminScope(request);
     const { overseen, head } = await this.database.transaction(async (tx) => {
       const overseen = await this.oversight.get(scope, id, tx);
-      await this.put(tx, 'conversation.content-viewed', overseen, reason);
+      await this.record(tx, 'conversation.content-viewed', overseen, reason);
       return { overseen, head: await this.oversight.content(scope, id, tx) };
     });
-    const newestFirst = await this.messages.page(id, { limit: MOST_SHOWN });
+    const newestFirst = await this.messages.page(id, { limit: MAX_MESSAGES });
     const messages = [...newestFirst.rows].reverse();
     if (!wantsPage(request)) {
       return {
@@ -71,7 +69,7 @@ export class OverseenConversationController {
       };
     }
     const conversation = {
-      ...this.factsOf(overseen, request),
+      ...this.overviewOf(overseen, request),
       content: contentOf(head, messages, overseen.person, this.pages.textsFor(request)),
       shown: messages.length,
       isCut: newestFirst.next !== null,
@@ -85,25 +83,24 @@ export class OverseenConversationController {
     audit: 'conversation.deleted',
     verb: 'delete',
   })
-  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
-    return this.removed(id, request);
+  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.removeConversation(id, request);
   }
 
-  /** The same for forms, which know no DELETE. */
   @Action(`${PATH}/:conv_id/delete`, Access.role('org_admin'), { audit: 'conversation.deleted' })
-  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
-    return this.removed(id, request);
+  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.removeConversation(id, request);
   }
 
-  private async removed(id: number, request: HttpRequest): Promise<Done> {
+  private async removeConversation(id: number, request: HttpRequest): Promise<ActionResult> {
     const scope = adminScope(request);
     await this.database.transaction(async (tx) => {
-      await this.put(tx, 'conversation.deleted', await this.oversight.remove(scope, id, tx));
+      await this.record(tx, 'conversation.deleted', await this.oversight.remove(scope, id, tx));
     });
     return done(PATH, { id, deleted: true }, 'chat.deleted');
   }
 
-  private put(
+  private record(
     tx: Tx,
     action: ActionName,
     { id, userId, organisationId, departmentId }: OverseenConversation,
@@ -117,8 +114,8 @@ export class OverseenConversationController {
     });
   }
 
-  private factsOf(conversation: OverseenConversation, request: HttpRequest) {
+  private overviewOf(conversation: OverseenConversation, request: HttpRequest) {
     const { id, person } = conversation;
-    return { id, person, facts: conversationFacts(conversation, this.pages.textsFor(request)) };
+    return { id, person, facts: conversationFigures(conversation, this.pages.textsFor(request)) };
   }
 }

@@ -1,7 +1,7 @@
-import type { ConversationHead, Message, OverseenConversation } from '../../chat';
+import type { ConversationHead, ConversationMessage, OverseenConversation } from '../../chat';
 import { formatUsd } from '../../kernel';
-import { column, type LabelledFigure, type MessageModel, mixed, type Translate } from '../../views';
-import { type FileColumns, type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { column, type LabelledFigure, type MessageModel, mixedColumn, type Translate } from '../../views';
+import { type CsvColumns, type HttpRequest, type ListDescription, describeScope } from '../../web';
 import type { ConversationsQuery } from './conversations.form';
 
 const PATH = '/dashboard/admin/conversations';
@@ -12,9 +12,9 @@ export const conversationsList = (
   translate: Translate,
 ): ListDescription<OverseenConversation> => ({
   heading: translate('conversations.heading'),
-  scope: `${scopeWords(request, translate)} · ${translate('conversations.privacy')}`,
+  scope: `${describeScope(request, translate)} · ${translate('conversations.privacy')}`,
   columns: [
-    mixed('conversations.number', ({ id }) => ({
+    mixedColumn('conversations.number', ({ id }) => ({
       kind: 'link',
       value: translate('chat.untitled', { id }),
       href: `${PATH}/${id}`,
@@ -42,7 +42,7 @@ export const conversationsList = (
   },
 });
 
-export function conversationFacts(
+export function conversationFigures(
   { person, model, messages, costNano, createdAt, updatedAt }: OverseenConversation,
   translate: Translate,
 ): LabelledFigure[] {
@@ -63,19 +63,19 @@ export interface ContentModel {
 
 export const contentOf = (
   { id, title }: ConversationHead,
-  oldestFirst: readonly Message[],
-  person: string,
+  oldestFirst: readonly ConversationMessage[],
+  userName: string,
   translate: Translate,
 ): ContentModel => ({
   title: title ?? translate('chat.untitled', { id }),
   messages: oldestFirst
     .filter(({ role }) => role !== 'model')
-    .map((message) => messageOf(message, person, translate)),
+    .map((message) => messageOf(message, userName, translate)),
 });
 
-function messageOf(message: Message, person: string, translate: Translate): MessageModel {
+function messageOf(message: ConversationMessage, userName: string, translate: Translate): MessageModel {
   const { role, model, text, attachments, supplier, region, outputTokens, costNano, latencyMs } = message;
-  // The service's words about a failure are not the model's.
+  // The service's own error text is not attributed to the model.
   if (message.state === 'failed')
     return {
       role: 'assistant',
@@ -85,7 +85,7 @@ function messageOf(message: Message, person: string, translate: Translate): Mess
   const lines = [...text.split('\n'), ...attachments.map(({ name }) => name)];
   return {
     role: role === 'user' ? 'user' : 'assistant',
-    author: role === 'user' ? person : model,
+    author: role === 'user' ? userName : model,
     blocks: lines.filter((line) => line.trim() !== '').map((line) => ({ text: line })),
     ...(supplier === null
       ? {}
@@ -98,7 +98,7 @@ function messageOf(message: Message, person: string, translate: Translate): Mess
   };
 }
 
-export const conversationFile: FileColumns<OverseenConversation> = {
+export const conversationCsvColumns: CsvColumns<OverseenConversation> = {
   conversation_id: ({ id }) => id,
   user_id: ({ userId }) => userId,
   person: ({ person }) => person,

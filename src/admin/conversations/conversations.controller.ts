@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ConversationOversight, ConversationRetention } from '../../chat';
-import { fault, refuseStale, versionOf } from '../../kernel';
+import { fault, rejectStale, versionOf } from '../../kernel';
 import { Database, everyRow, Settings } from '../../platform';
 import {
   Access,
@@ -9,23 +9,22 @@ import {
   adminScope,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   listPage,
   type ListPageModel,
   Page,
   PageRenderer,
 } from '../../web';
-import { conversationFile, conversationsList } from './conversations-model';
+import { conversationCsvColumns, conversationsList } from './conversations-model';
 import { ConversationsQuery, filterOf, RetentionForm } from './conversations.form';
 
 const PATH = '/dashboard/admin/conversations';
-const ROWS_A_PAGE = 50;
-const ROWS_AT_ONCE = 500;
+const PAGE_SIZE = 50;
+const EXPORT_BATCH_SIZE = 500;
 
-/** Lists conversations of an administrator's people without their content. */
 @Controller()
 export class OverseenConversationsController {
   constructor(
@@ -47,7 +46,7 @@ export class OverseenConversationsController {
     const page = await this.oversight.list(scope, {
       ...filterOf(query),
       cursor: query.cursor ?? null,
-      limit: ROWS_A_PAGE,
+      limit: PAGE_SIZE,
     });
     const model = listPage(request, page, conversationsList(request, query, translate), translate);
     if (scope.kind !== 'organisation') return { ...model, retention: null };
@@ -56,18 +55,21 @@ export class OverseenConversationsController {
   }
 
   @Csv(`${PATH}/export`, Access.role('org_admin'), 'conversations')
-  export(@Query() query: ConversationsQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: ConversationsQuery, @Req() request: HttpRequest): CsvContent {
     const scope = adminScope(request);
     const limit = this.settings.auditExportMaxRows;
-    const found = everyRow(limit, ROWS_AT_ONCE, (page) =>
+    const rows = everyRow(limit, EXPORT_BATCH_SIZE, (page) =>
       this.oversight.list(scope, { ...filterOf(query), ...page }),
     );
-    return csvTable(found, conversationFile, limit);
+    return csvTable(rows, conversationCsvColumns, limit);
   }
 
-  /** The retention period of an organisation; the hourly job applies it. */
+  /** Sets the retention period of an organisation; the hourly job applies it. */
   @Action(`${PATH}/retention`, Access.role('org_admin'), { audit: 'retention.changed' })
-  async retain(@Body() { days = null, version }: RetentionForm, @Req() request: HttpRequest): Promise<Done> {
+  async setRetention(
+    @Body() { days = null, version }: RetentionForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
     const scope = adminScope(request);
     if (scope.kind !== 'organisation') {
       throw fault('invalid_request', {
@@ -78,7 +80,7 @@ export class OverseenConversationsController {
     const { organisationId } = scope;
     await this.database.transaction(async (tx) => {
       const before = await this.retention.lockedDaysOf(tx, organisationId);
-      refuseStale(version, versionOf({ days: before }));
+      rejectStale(version, versionOf({ days: before }));
       await this.retention.setDays(tx, organisationId, days);
       await this.activity.write(tx, {
         action: 'retention.changed',

@@ -1,15 +1,14 @@
 import { Transform, Type } from 'class-transformer';
 import type { OversightFilter } from '../../chat';
 import { line } from '../../kernel';
-import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min, Takes } from '../../platform';
+import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min, ParsedBy } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
-/** The address of the list. An empty field of its form stands for no filter. */
 export class ConversationsQuery {
   @IsFilterText()
   q?: string;
 
-  @Takes(line(256).orBlank())
+  @ParsedBy(line(256).orBlank())
   model?: string;
 
   @IsCursor()
@@ -29,7 +28,7 @@ export class ViewContentForm {
 }
 
 export class RetentionForm {
-  /** Empty: conversations are kept until they are deleted. */
+  /** If empty, conversations are stored until they are deleted. */
   @Transform(({ value }: { value: unknown }) => (value === '' ? null : value))
   @IsOptional()
   @Type(() => Number)
@@ -38,7 +37,6 @@ export class RetentionForm {
   @Max(3_650)
   days?: number | null;
 
-  /** The version that the page showed. */
   @IsOptional()
   @IsString()
   @MaxLength(64)

@@ -5,7 +5,7 @@ import { WebModule } from '../../web';
 import { OverseenConversationController } from './conversation.controller';
 import { OverseenConversationsController } from './conversations.controller';
 
-/** The list is registered first: its file name must not match the route of a conversation. */
+/** The list controller comes first, so that its export path does not match the route of a conversation. */
 @Module({
   imports: [WebModule, AuditModule, ChatModule],
   controllers: [OverseenConversationsController, OverseenConversationController],

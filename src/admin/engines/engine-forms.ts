@@ -1,29 +1,27 @@
-import { line, oneOf, rowId, truth, whole } from '../../kernel';
-import { Takes } from '../../platform';
+import { line, oneOf, rowId, trueOrFalse, integer } from '../../kernel';
+import { ParsedBy } from '../../platform';
 import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../autorouter';
 
 export class OrganisationAutorouterForm extends AutoForm {
-  /** Without it, the form means the organisation that the administration's view shows. */
-  @Takes(rowId.orBlank())
+  /** Defaults to the organisation chosen in the administration's view. */
+  @ParsedBy(rowId.orBlank())
   org_id?: number;
 }
 
 export class KeyAutorouterForm extends AutoForm {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   key_id: number;
 }
 
-/** The answer has the part of automatic routing, or null. Its version is of the settings that it changes first. */
-export function autoPartOf(form: QualitativeForm): AutoForm | null {
-  const given = autoFields.filter((name) => form[name] !== undefined);
-  return given.length === 0 ? null : Object.fromEntries(given.map((name) => [name, form[name]]));
+export function autorouterPartOf(form: QualitativeForm): AutoForm | null {
+  const present = autoFields.filter((name) => form[name] !== undefined);
+  return present.length === 0 ? null : Object.fromEntries(present.map((name) => [name, form[name]]));
 }
 
-/** The form's part of quality reports leaves out the judge, whose name is checked. */
 export function qualityPartOf(form: QualitativeForm): Partial<QualitySettings> {
-  const given = qualityFields.filter((name) => form[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, form[name]]));
+  const present = qualityFields.filter((name) => form[name] !== undefined);
+  return Object.fromEntries(present.map((name) => [name, form[name]]));
 }
 
 const qualityFields = [
@@ -52,42 +50,40 @@ const autoFields = [
   'locked',
 ] as const satisfies readonly (keyof AutoForm)[];
 
-/** It sets quality reports, and automatic routing beside them. */
 export class QualitativeForm extends AutoForm {
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   org_id?: number;
 
-  @Takes(oneOf(availabilities).orBlank())
+  @ParsedBy(oneOf(availabilities).orBlank())
   availability?: QualitySettings['availability'];
 
-  @Takes(whole(0, 100).orBlank())
+  @ParsedBy(integer(0, 100).orBlank())
   sampling_percent?: number;
 
-  /** Requests that name their model are sampled as well. */
-  @Takes(truth.orBlank())
+  @ParsedBy(trueOrFalse.orBlank())
   sample_named?: boolean;
 
-  @Takes(truth.orBlank())
+  @ParsedBy(trueOrFalse.orBlank())
   replay?: boolean;
 
-  /** It is in whole US dollars a calendar month. */
-  @Takes(whole(0, 100_000).orBlank())
+  /** Whole US dollars per calendar month. */
+  @ParsedBy(integer(0, 100_000).orBlank())
   monthly_budget?: number;
 
-  /** It is empty for the dearest that the organisation may call. */
-  @Takes(line(200).optional())
+  /** Empty for the most expensive model that the organisation can call. */
+  @ParsedBy(line(200).optional())
   judge_model?: string;
 
-  @Takes(whole(0, 30).orBlank())
+  @ParsedBy(integer(0, 30).orBlank())
   content_retention_days?: number;
 
-  @Takes(truth.orBlank())
+  @ParsedBy(trueOrFalse.orBlank())
   redaction?: boolean;
 
-  /** It is about this key alone: whether its requests are kept out of every evaluation. */
-  @Takes(rowId.orBlank())
+  /** Key whose requests `excluded` keeps out of every evaluation. */
+  @ParsedBy(rowId.orBlank())
   key_id?: number;
 
-  @Takes(truth.orBlank())
+  @ParsedBy(trueOrFalse.orBlank())
   excluded?: boolean;
 }

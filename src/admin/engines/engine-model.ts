@@ -3,25 +3,22 @@ import type { BannerModel, FieldModel, LabelledFigure, Translate } from '../../v
 import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../autorouter';
 import { availabilities, type QualityEnvelope, type QualitySettings } from '../../quality';
 
-export interface SettingsShown {
+export interface EngineSettingsContext {
   readonly qualitative: QualitySettings;
   readonly envelope: QualityEnvelope;
-  /** The settings are the envelope itself. */
   readonly isPlatform: boolean;
   readonly autorouter: AutoSettings;
-  /** This counts by reason the samples of which nothing was learned lately. */
+  /** Period and counts, by reason, of recent samples that produced no evaluation. */
   readonly endedScope: string;
   readonly ended: readonly { readonly reason: string; readonly count: number }[];
   readonly scope: string;
-  /** Models of these names can be the reference model. */
   readonly models: readonly string[];
   readonly translate: Translate;
 }
 
-export interface SettingsPageModel {
+export interface EngineSettingsPageModel {
   readonly scope: string;
   readonly notice: BannerModel;
-  /** The operator closed this to the organisation. */
   readonly limit: BannerModel | null;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];
@@ -29,10 +26,14 @@ export interface SettingsPageModel {
   readonly versions: { readonly qualitative: string; readonly autorouter: string };
 }
 
-/** The controls of a setting, labelled by its name. */
-function controlsIn(translate: Translate) {
+function fieldBuilders(translate: Translate) {
   const text = (name: string): string => translate(`engines.${name}`);
-  const choice = (name: string, values: readonly string[], chosen: string, labels: string): FieldModel => ({
+  const choice = (
+    name: string,
+    values: readonly string[],
+    selectedValue: string,
+    labels: string,
+  ): FieldModel => ({
     id: `setting-${name}`,
     name,
     type: 'select',
@@ -40,7 +41,7 @@ function controlsIn(translate: Translate) {
     options: values.map((value) => ({
       value,
       label: text(`${labels}.${value}`),
-      selected: value === chosen,
+      selected: value === selectedValue,
     })),
   });
   const number = (name: string, value: number, help = text(`${name}-help`)): FieldModel => ({
@@ -52,12 +53,12 @@ function controlsIn(translate: Translate) {
     inputMode: 'numeric',
     help,
   });
-  const yesOrNo = (name: string, chosen: boolean): FieldModel =>
-    choice(name, ['on', 'off'], chosen ? 'on' : 'off', 'switch');
+  const yesOrNo = (name: string, isSelected: boolean): FieldModel =>
+    choice(name, ['on', 'off'], isSelected ? 'on' : 'off', 'switch');
   return { text, choice, number, yesOrNo };
 }
 
-export function settingsModel({
+export function engineSettingsModel({
   qualitative,
   envelope,
   isPlatform,
@@ -67,8 +68,8 @@ export function settingsModel({
   scope,
   models,
   translate,
-}: SettingsShown): SettingsPageModel {
-  const { text, choice, number, yesOrNo } = controlsIn(translate);
+}: EngineSettingsContext): EngineSettingsPageModel {
+  const { text, choice, number, yesOrNo } = fieldBuilders(translate);
   const envelopeFields = (): readonly FieldModel[] => [
     {
       ...choice('availability', availabilities, qualitative.availability, 'availabilities'),
@@ -115,7 +116,7 @@ export function settingsModel({
 }
 
 const endedFigure = (
-  { reason, count }: SettingsShown['ended'][number],
+  { reason, count }: EngineSettingsContext['ended'][number],
   text: (name: string) => string,
 ): LabelledFigure => ({ label: text(`ended.${reason}`), figure: { kind: 'number', value: count } });
 
@@ -125,7 +126,7 @@ const limitNotice = ({ availability }: QualityEnvelope, text: (name: string) => 
   text: text(availability === 'off' ? 'limit-off' : 'limit-admins'),
 });
 
-/** The settings of one level for `auto`; empty where a wider level decides. */
+/** Fields of one level's settings for `auto`; empty if a wider level decides. */
 function autorouterFields(
   settings: AutoSettings,
   models: readonly string[],
@@ -134,7 +135,7 @@ function autorouterFields(
   const text = (name: string): string => translate(`engines.${name}`);
   type Name = keyof AutoSettings;
   const select = (name: Name, names: readonly string[], labelOf: (value: string) => string): FieldModel => {
-    const chosen = settings[name]?.toString() ?? '';
+    const selectedValue = settings[name]?.toString() ?? '';
     return {
       id: `setting-${name}`,
       name,
@@ -143,7 +144,7 @@ function autorouterFields(
       options: ['', ...names].map((value) => ({
         value,
         label: value === '' ? text('wider') : labelOf(value),
-        selected: value === chosen,
+        selected: value === selectedValue,
       })),
     };
   };

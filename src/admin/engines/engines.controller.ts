@@ -1,7 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
-import { fault, periodNamed, validationFault, versionOf } from '../../kernel';
+import { fault, resolvePeriod, validationFault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import {
   EndedSamples,
@@ -24,27 +24,26 @@ import {
   Action,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
   PageRenderer,
-  periodWords,
-  scopeWords,
+  describePeriod,
+  describeScope,
 } from '../../web';
 import {
-  autoPartOf,
+  autorouterPartOf,
   KeyAutorouterForm,
   OrganisationAutorouterForm,
   QualitativeForm,
   qualityPartOf,
 } from './engine-forms';
-import { settingsModel, type SettingsPageModel } from './engine-model';
+import { engineSettingsModel, type EngineSettingsPageModel } from './engine-model';
 
-const settingsPath = '/dashboard/qualitative/settings';
-const ENDED_DAYS = 30;
+const SETTINGS_PATH = '/dashboard/qualitative/settings';
+const ENDED_SAMPLES_DAYS = 30;
 
-/** Administrators decide here about quality reports and about automatic routing. */
 @Controller()
 export class EnginesController {
   constructor(
@@ -58,62 +57,62 @@ export class EnginesController {
     private readonly pages: PageRenderer,
   ) {}
 
-  @Page(settingsPath, 'pages/admin/engines', Access.role('org_admin'))
-  async show(@Req() request: HttpRequest): Promise<SettingsPageModel> {
+  @Page(SETTINGS_PATH, 'pages/admin/engines', Access.role('org_admin'))
+  async show(@Req() request: HttpRequest): Promise<EngineSettingsPageModel> {
     const translate = this.pages.textsFor(request);
-    const owner = await this.ownerOf(request, undefined);
+    const owner = await this.resolveOwner(request, undefined);
     const { organisationId } = owner;
     const localisation = localisationOf(this.pages, request);
-    const month = periodNamed({ days: ENDED_DAYS }, localisation.timeZone, Date.now());
+    const month = resolvePeriod({ days: ENDED_SAMPLES_DAYS }, localisation.timeZone, Date.now());
     const [qualitative, envelope, ended, autorouter] = await Promise.all([
-      this.quality.of(owner),
+      this.quality.find(owner),
       this.quality.envelope(),
-      this.ended.since(organisationId, month.from),
+      this.ended.countSince(organisationId, month.from),
       this.auto.of(autoOwnerOf(organisationId)),
     ]);
-    return settingsModel({
+    return engineSettingsModel({
       qualitative,
       envelope,
       isPlatform: organisationId === null,
       ended,
       autorouter,
-      scope: scopeWords(request, translate, adminScope(request)),
+      scope: describeScope(request, translate, adminScope(request)),
       models: this.modelsFor(organisationId).map(({ name }) => name),
-      endedScope: periodWords(month, localisation, { days: ENDED_DAYS }),
+      endedScope: describePeriod(month, localisation, { days: ENDED_SAMPLES_DAYS }),
       translate,
     });
   }
 
-  @Action(settingsPath, Access.role('org_admin'), {
+  @Action(SETTINGS_PATH, Access.role('org_admin'), {
     audit: ['qualitative.settings-changed', 'autorouter.changed'],
   })
-  async setQualitative(@Body() form: QualitativeForm, @Req() request: HttpRequest): Promise<Done> {
+  async setQualitative(@Body() form: QualitativeForm, @Req() request: HttpRequest): Promise<ActionResult> {
     if (form.key_id !== undefined) return this.excludeKey(form.key_id, form, request);
-    const owner = await this.ownerOf(request, form.org_id);
-    const change = this.qualityChangeIn(form, owner.organisationId);
-    const auto = autoPartOf(form);
-    // Both are read before either is stored.
-    const routing = auto === null ? null : this.changeIn(auto);
-    const isAlone = Object.keys(change).length === 0 && routing !== null;
-    const facts = await this.setQuality(owner, change, isAlone ? undefined : form.version);
-    return this.stored('engines.stored', {
-      ...facts,
+    const owner = await this.resolveOwner(request, form.org_id);
+    const change = this.readQualityChange(form, owner.organisationId);
+    const auto = autorouterPartOf(form);
+    // Both parts are validated before either is stored.
+    const routing = auto === null ? null : this.readAutoChange(auto);
+    const isRoutingOnly = Object.keys(change).length === 0 && routing !== null;
+    const body = await this.setQuality(owner, change, isRoutingOnly ? undefined : form.version);
+    return this.respondSaved('engines.stored', {
+      ...body,
       ...(routing === null
         ? {}
-        : { autorouter: await this.setRouting(owner, routing, isAlone ? form.version : undefined) }),
+        : { autorouter: await this.setRouting(owner, routing, isRoutingOnly ? form.version : undefined) }),
     });
   }
 
   @Action('/dashboard/admin/autorouter/org', Access.role('org_admin'), { audit: 'autorouter.changed' })
   async setOrganisation(
-    @Body() { org_id: wanted, ...form }: OrganisationAutorouterForm,
+    @Body() { org_id: requestedId, ...form }: OrganisationAutorouterForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const owner = await this.ownerOf(request, wanted);
-    const facts = await this.setRouting(owner, this.changeIn(form), form.version);
-    return this.stored('engines.stored-autorouter', {
+  ): Promise<ActionResult> {
+    const owner = await this.resolveOwner(request, requestedId);
+    const body = await this.setRouting(owner, this.readAutoChange(form), form.version);
+    return this.respondSaved('engines.stored-autorouter', {
       org_id: owner.organisationId,
-      ...facts,
+      ...body,
     });
   }
 
@@ -123,16 +122,16 @@ export class EnginesController {
   async setKey(
     @Body() { key_id: keyId, ...form }: KeyAutorouterForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const key = await this.keys.get(adminScope(request), keyId);
     const { userId, organisationId } = await this.payers.standingOf(key);
-    const settings = await this.auto.set({ level: 'key', id: key.id }, this.changeIn(form), {
+    const settings = await this.auto.set({ level: 'key', id: key.id }, this.readAutoChange(form), {
       label: key.name,
       concerns: { userId, organisationId },
       shown: form.version,
     });
     const levels = await this.auto.levels({ organisationId, userId, keyId: key.id });
-    return this.stored('engines.stored-autorouter', {
+    return this.respondSaved('engines.stored-autorouter', {
       key_id: key.id,
       key_public_id: key.publicId,
       settings: presentAutoSettings(settings),
@@ -141,27 +140,31 @@ export class EnginesController {
     });
   }
 
-  private qualityChangeIn(form: QualitativeForm, organisationId: number | null): Partial<QualitySettings> {
+  private readQualityChange(form: QualitativeForm, organisationId: number | null): Partial<QualitySettings> {
     const { judge_model: judge } = form;
     const change = {
       ...qualityPartOf(form),
-      ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge, organisationId) }),
+      ...(judge === undefined ? {} : { judge_model: this.resolveJudge(judge, organisationId) }),
     };
     if (organisationId === null) refuseOutsideEnvelope(change);
     return change;
   }
 
-  private async setQuality(owner: EngineOwner, change: Partial<QualitySettings>, shown: string | undefined) {
+  private async setQuality(
+    owner: EngineOwner,
+    change: Partial<QualitySettings>,
+    expectedVersion: string | undefined,
+  ) {
     const { organisationId } = owner;
     const settings = await this.quality.set(owner, change, {
       label: 'qualitative',
       concerns: { organisationId },
-      shown,
+      shown: expectedVersion,
     });
     const isOn =
       organisationId === null
         ? settings.availability !== 'off'
-        : isSampling(await this.quality.inForce(organisationId));
+        : isSampling(await this.quality.findEffective(organisationId));
     return {
       org_id: organisationId,
       settings: organisationId === null ? envelopePart(settings) : organisationPart(settings),
@@ -173,12 +176,12 @@ export class EnginesController {
   private async setRouting(
     { organisationId }: EngineOwner,
     change: AutoSettingsChange,
-    shown: string | undefined,
+    expectedVersion: string | undefined,
   ) {
     const settings = await this.auto.set(autoOwnerOf(organisationId), change, {
       label: 'autorouter',
       concerns: { organisationId },
-      shown,
+      shown: expectedVersion,
     });
     const levels = await this.auto.levels({ organisationId, userId: null, keyId: null });
     return {
@@ -188,8 +191,12 @@ export class EnginesController {
     };
   }
 
-  private async excludeKey(keyId: number, form: QualitativeForm, request: HttpRequest): Promise<Done> {
-    if (autoPartOf(form) !== null) {
+  private async excludeKey(
+    keyId: number,
+    form: QualitativeForm,
+    request: HttpRequest,
+  ): Promise<ActionResult> {
+    if (autorouterPartOf(form) !== null) {
       const msg = 'key_id is for excluded alone; automatic routing of a key has its own form.';
       throw validationFault([{ loc: ['body', 'key_id'], msg, type: 'keyAlone' }], { message: msg });
     }
@@ -201,14 +208,13 @@ export class EnginesController {
       { excluded },
       { label: key.name, concerns: { userId, organisationId } },
     );
-    return this.stored('engines.stored', {
+    return this.respondSaved('engines.stored', {
       key_id: key.id,
       key_public_id: key.publicId,
       settings: { excluded: settings.excluded },
     });
   }
 
-  /** A model that is closed to the organisation does not exist for it. */
   private modelsFor(organisationId: number | null): ModelView[] {
     const { snapshot } = this.catalogue;
     const audience = { organisationId, departmentId: null };
@@ -217,8 +223,7 @@ export class EnginesController {
     );
   }
 
-  /** An empty name stands for the default. */
-  private judgeOf(name: string, organisationId: number | null): string | null {
+  private resolveJudge(name: string, organisationId: number | null): string | null {
     if (name === '') return null;
     if (this.modelsFor(organisationId).some((model) => model.name === name)) return name;
     throw fault('validation_error', {
@@ -228,26 +233,25 @@ export class EnginesController {
     });
   }
 
-  /** An organisation outside the scope is answered as not found. */
-  private async ownerOf(request: HttpRequest, wanted: number | undefined): Promise<EngineOwner> {
+  private async resolveOwner(request: HttpRequest, requestedId: number | undefined): Promise<EngineOwner> {
     const scope = adminScope(request);
-    const own = scope.kind === 'organisation' ? scope.organisationId : null;
-    if (wanted === undefined || wanted === own) {
-      if (own === null && scope.kind !== 'platform') throw fault('permission_denied');
-      return { organisationId: own, keyId: null };
+    const ownId = scope.kind === 'organisation' ? scope.organisationId : null;
+    if (requestedId === undefined || requestedId === ownId) {
+      if (ownId === null && scope.kind !== 'platform') throw fault('permission_denied');
+      return { organisationId: ownId, keyId: null };
     }
     if (scope.kind !== 'platform') {
       throw fault('not_found', { message: 'There is no such organisation.', details: { reason: 'gone' } });
     }
-    return { organisationId: (await this.organisations.organisation(wanted)).id, keyId: null };
+    return { organisationId: (await this.organisations.organisation(requestedId)).id, keyId: null };
   }
 
-  private changeIn(form: AutoForm): AutoSettingsChange {
+  private readAutoChange(form: AutoForm): AutoSettingsChange {
     return readAutoForm(form, (name) => this.catalogue.snapshot.model(name) !== undefined);
   }
 
-  private stored(text: string, facts: object): Done {
-    return done(settingsPath, { ok: true, ...facts }, text);
+  private respondSaved(text: string, body: object): ActionResult {
+    return done(SETTINGS_PATH, { ok: true, ...body }, text);
   }
 }
 
@@ -259,7 +263,7 @@ interface EngineOwner {
 const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
   organisationId === null ? { level: 'platform' } : { level: 'organisation', id: organisationId };
 
-/** Settings that only keys have are refused for an organisation. */
+/** `excluded` applies only to keys. */
 const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings) => settings;
 
 const envelopePart = ({ availability, monthly_budget }: QualitySettings) => ({
@@ -267,12 +271,14 @@ const envelopePart = ({ availability, monthly_budget }: QualitySettings) => ({
   monthly_budget,
 });
 
-/** The platform bounds what organisations decide, and decides nothing else for them. */
+/** The platform limits what organisations can choose and sets nothing else for them. */
 function refuseOutsideEnvelope(change: Partial<QualitySettings>): void {
-  const other = Object.entries(change).find(([name, value]) => value !== undefined && !isEnvelopeField(name));
-  if (other === undefined) return;
+  const unsupported = Object.entries(change).find(
+    ([name, value]) => value !== undefined && !isEnvelopeField(name),
+  );
+  if (unsupported === undefined) return;
   throw fault('validation_error', {
-    param: other[0],
+    param: unsupported[0],
     message: 'Choose an organisation: each has its own setting.',
     details: { reason: 'choose-organisation' },
   });

@@ -6,33 +6,31 @@ import { type Localisation, routesOf } from '../../web';
 
 const stages = ['request', 'candidates', 'answer', 'settled'] as const;
 
-/** One thing that an extension adds. */
-interface PartFacts {
+interface ExtensionPartSummary {
   readonly kind: 'gate' | 'tap' | 'policy' | 'fee' | 'job' | 'command' | 'route' | 'entry';
   readonly name: string;
   readonly stages?: readonly string[];
   readonly on_error?: Gate['onError'];
   readonly timeout_ms?: number;
-  /** How often this node has had each verdict since it started. */
+  /** Counts of each verdict on this node since start. */
   readonly verdicts?: Readonly<Record<string, number>>;
   readonly cron?: string;
   readonly summary?: string;
-  /** Who may call a route, or sees an entry: anyone, key, session, or the least role. */
+  /** Who can call a route or see an entry: anyone, key, session, or the minimum role. */
   readonly access?: string;
 }
 
-/** An extension as programs read of it. */
-export interface ExtensionFacts {
+export interface ExtensionSummary {
   readonly id: string;
   readonly version: string;
   readonly host: string;
   readonly from: string;
   readonly needs: readonly string[];
   readonly folders: readonly string[];
-  readonly parts: readonly PartFacts[];
+  readonly parts: readonly ExtensionPartSummary[];
 }
 
-export function factsOf(extension: LoadedExtension): ExtensionFacts {
+export function summariseExtension(extension: LoadedExtension): ExtensionSummary {
   const { id, version, host, from, needs, parts, adds } = extension;
   const { gates = [], taps = [], policies = [], priceComponents = [], jobs = [], commands = [] } = adds;
   const folders = (['migrations', 'views', 'messages'] as const).filter((name) => parts[name] !== undefined);
@@ -65,28 +63,25 @@ export function factsOf(extension: LoadedExtension): ExtensionFacts {
   };
 }
 
-interface CountedVerdict {
+interface VerdictCount {
   readonly labels: Readonly<Record<'gate' | 'verdict', string>>;
   readonly state: { readonly value: number };
 }
 
-/** The facts with what gates have said on this node. */
 export const withVerdicts = (
-  extensions: readonly ExtensionFacts[],
-  counted: readonly CountedVerdict[],
-): ExtensionFacts[] =>
+  extensions: readonly ExtensionSummary[],
+  counts: readonly VerdictCount[],
+): ExtensionSummary[] =>
   extensions.map((extension) => ({
     ...extension,
     parts: extension.parts.map((part) =>
-      part.kind === 'gate'
-        ? { ...part, verdicts: verdictsOf(`${extension.id}/${part.name}`, counted) }
-        : part,
+      part.kind === 'gate' ? { ...part, verdicts: verdictsOf(`${extension.id}/${part.name}`, counts) } : part,
     ),
   }));
 
-function verdictsOf(gate: string, counted: readonly CountedVerdict[]): Record<string, number> {
+function verdictsOf(gate: string, counts: readonly VerdictCount[]): Record<string, number> {
   const verdicts: Record<string, number> = {};
-  for (const { labels, state } of counted)
+  for (const { labels, state } of counts)
     if (labels.gate === gate) verdicts[labels.verdict] = (verdicts[labels.verdict] ?? 0) + state.value;
   return verdicts;
 }
@@ -97,8 +92,8 @@ export interface ExtensionModel {
   readonly parts: TableModel;
 }
 
-export function extensionModel(facts: ExtensionFacts, localisation: Localisation): ExtensionModel {
-  const { id, version, host, from, needs, folders, parts } = facts;
+export function extensionModel(summary: ExtensionSummary, localisation: Localisation): ExtensionModel {
+  const { id, version, host, from, needs, folders, parts } = summary;
   const { translate } = localisation;
   const text = (name: string, value: string): LabelledFigure => ({
     label: translate(`extensions.${name}`),
@@ -133,26 +128,34 @@ export function extensionModel(facts: ExtensionFacts, localisation: Localisation
   };
 }
 
-function detailOf(part: PartFacts, { locale, translate }: Localisation): string {
-  const { stages: at, on_error: onError, timeout_ms: timeoutMs, verdicts = {}, cron, summary, access } = part;
+function detailOf(part: ExtensionPartSummary, { locale, translate }: Localisation): string {
+  const {
+    stages: gateStages,
+    on_error: onError,
+    timeout_ms: timeoutMs,
+    verdicts = {},
+    cron,
+    summary,
+    access,
+  } = part;
   if (access !== undefined)
     return isRole(access)
       ? translate('extensions.access.role', { role: translate(`audit.roles.${access}`) })
       : translate(`extensions.access.${access}`);
-  if (at === undefined || onError === undefined || timeoutMs === undefined)
+  if (gateStages === undefined || onError === undefined || timeoutMs === undefined)
     return cron === undefined ? (summary ?? '–') : translate('extensions.by-schedule', { cron });
   return [
-    at.map((stage) => translate(`extensions.stage.${stage}`)).join(', '),
+    gateStages.map((stage) => translate(`extensions.stage.${stage}`)).join(', '),
     translate('extensions.deadline', { milliseconds: formatNumber(locale, timeoutMs) }),
     translate(`extensions.on-error.${onError}`),
     ...Object.entries(verdicts).map(
-      ([verdict, count]) => `${verdictWords(verdict, translate)} ${formatNumber(locale, count)}`,
+      ([verdict, count]) => `${verdictText(verdict, translate)} ${formatNumber(locale, count)}`,
     ),
   ].join(' · ');
 }
 
-/** A verdict of another version may have no words here. */
-function verdictWords(verdict: string, translate: Localisation['translate']): string {
+/** Falls back to the raw name for a verdict of another version that has no translation. */
+function verdictText(verdict: string, translate: Localisation['translate']): string {
   const key = `request-log.gate-verdicts.${verdict}`;
   const text = translate(key);
   return text === key ? verdict : text;

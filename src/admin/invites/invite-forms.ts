@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import type { Role } from '../../kernel';
+import type { UserRole } from '../../kernel';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -12,28 +12,28 @@ import {
   MaxLength,
 } from '../../platform';
 import { locales, type Locale } from '../../views';
-import { IsId, IsIdOrNone, ListQuery } from '../pages/fields';
+import { IsId, IsIdOrNone, AdminListQuery } from '../pages/fields';
 
-export class InviteListQuery extends ListQuery {}
+export class InviteListQuery extends AdminListQuery {}
 
 export const invitableRoles = [
   'user',
   'department_admin',
   'org_admin',
   'org_owner',
-] as const satisfies Role[];
-const MOST_AT_ONCE = 50;
+] as const satisfies UserRole[];
+const MAX_ADDRESSES = 50;
 
-const addressesOf = ({ value }: { value: unknown }): unknown =>
+const splitAddresses = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? [...new Set(value.split(/[\s,;]+/).filter((part) => part !== ''))] : value;
 
-/** It takes one address, a list, or a text with one a line. */
-const IsAddresses = (): PropertyDecorator =>
+/** Accepts one address, a list, or a text with one address per line. */
+const IsAddressList = (): PropertyDecorator =>
   applyDecorators(
-    Transform(addressesOf),
+    Transform(splitAddresses),
     IsArray(),
     ArrayMinSize(1),
-    ArrayMaxSize(MOST_AT_ONCE),
+    ArrayMaxSize(MAX_ADDRESSES),
     Matches(mailAddress, 'an email address', { each: true }),
     MaxLength(254, { each: true }),
   );
@@ -44,7 +44,7 @@ export class InviteParams {
 }
 
 export class InviteForm {
-  @IsAddresses()
+  @IsAddressList()
   email: string[];
 
   @IsIn(invitableRoles)

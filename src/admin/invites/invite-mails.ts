@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ResellerDomains } from '../../identity';
-import type { Role } from '../../kernel';
+import type { UserRole } from '../../kernel';
 import { Mailer, Settings } from '../../platform';
 import { defaultViewContext, type Locale, type MailNoticeModel, ViewEngine } from '../../views';
 
@@ -8,14 +8,14 @@ export interface InviteMail {
   readonly to: string;
   readonly inviter: string;
   readonly organisation: string;
-  readonly role: Role;
+  readonly role: UserRole;
   readonly token: string;
   readonly locale: Locale;
 }
 
 /**
- * The link is in the mail alone: the inviter does not see it, and it is not logged. It leads to the portal of who is
- * invited, as every link does: the organisation is theirs only once they have accepted.
+ * The link appears only in the email: the inviter does not see it, and it is not logged. It leads to the invitee's
+ * portal, because the invitee joins the organisation only on acceptance.
  */
 @Injectable()
 export class InviteMails {

@@ -1,5 +1,5 @@
 import type { ListedDepartment, ListedInvite, OrganisationName } from '../../identity';
-import type { Role } from '../../kernel';
+import type { UserRole } from '../../kernel';
 import type { Page } from '../../platform';
 import { type FieldModel, type Locale, locales, type Translate } from '../../views';
 import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
@@ -7,35 +7,35 @@ import { choicesOf } from '../pages/choices';
 import { actOf, type ObjectPageModel, pickerOf, type SectionModel } from '../pages/object-page';
 import { userTabs } from '../users/user-list';
 
-const form = '/dashboard/admin/users/invite';
+const INVITE_PATH = '/dashboard/admin/users/invite';
 
-interface Shown {
+interface InviteFormContext {
   readonly organisations: readonly OrganisationName[];
   readonly departments: readonly ListedDepartment[];
-  readonly roles: readonly Role[];
-  readonly words: string;
+  readonly roles: readonly UserRole[];
+  readonly scopeText: string;
   readonly email: string;
   readonly locale: Locale;
 }
 
-export function invitePage(shown: Shown, translate: Translate): ObjectPageModel {
+export function invitePage(context: InviteFormContext, translate: Translate): ObjectPageModel {
   const act = actOf(
     {
       id: 'invite',
       label: translate('invites.heading'),
-      action: form,
+      action: INVITE_PATH,
       open: true,
       withoutReason: true,
       submit: translate('invites.send'),
       note: translate('invites.note'),
-      fields: fieldsOf(shown, translate),
+      fields: fieldsOf(context, translate),
     },
     translate,
   );
   return {
     page: {
       heading: translate('invites.heading'),
-      scope: shown.words,
+      scope: context.scopeText,
       crumb: { label: translate('people.heading'), href: '/dashboard/admin/users' },
       sections: [{ id: 'form', heading: translate('invites.heading'), acts: [act] }],
     },
@@ -43,7 +43,7 @@ export function invitePage(shown: Shown, translate: Translate): ObjectPageModel 
 }
 
 function fieldsOf(
-  { organisations, departments, roles, email, locale }: Shown,
+  { organisations, departments, roles, email, locale }: InviteFormContext,
   translate: Translate,
 ): FieldModel[] {
   const language = new Intl.DisplayNames([locale], { type: 'language' });
@@ -101,7 +101,7 @@ function fieldsOf(
 export function inviteListPage(
   request: HttpRequest,
   { rows: invites, next, previous }: Page<ListedInvite>,
-  words: string,
+  scopeText: string,
   translate: Translate,
 ): ObjectPageModel {
   const href = (cursor: string | null) => addressOf(pathOf(request), queryOf(request), { cursor });
@@ -114,8 +114,8 @@ export function inviteListPage(
     },
     page: {
       heading: translate('invites.list'),
-      scope: words,
-      actions: [{ label: translate('people.invite'), href: form }],
+      scope: scopeText,
+      actions: [{ label: translate('people.invite'), href: INVITE_PATH }],
       tabs: userTabs('invites', translate),
       sections:
         invites.length === 0
@@ -135,7 +135,7 @@ const emptySection = (translate: Translate): SectionModel => ({
     empty: {
       title: translate('administration.nothing-title'),
       text: translate('people.nothing-text'),
-      action: { label: translate('people.invite'), href: form },
+      action: { label: translate('people.invite'), href: INVITE_PATH },
     },
   },
 });
@@ -149,7 +149,7 @@ function sectionOf(invite: ListedInvite, translate: Translate): SectionModel {
       {
         id: `${name}-${invite.id}`,
         label: translate(`invites.${name}`),
-        action: `${form}/${invite.id}/${name}`,
+        action: `${INVITE_PATH}/${invite.id}/${name}`,
         withoutReason: true,
         danger: name === 'revoke',
         submit: translate(`invites.${name}`),

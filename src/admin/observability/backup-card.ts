@@ -6,7 +6,6 @@ export interface BackupCard {
   readonly tiles: readonly TileModel[];
 }
 
-/** How the backups of this installation stand; null where none are made. */
 export function backupCard(state: BackupState, translate: Translate): BackupCard | null {
   if (!state.isScheduled) return null;
   const time = (name: string, value: Date | null): TileModel => ({
@@ -23,7 +22,7 @@ export function backupCard(state: BackupState, translate: Translate): BackupCard
   };
 }
 
-/** What an operator should see at once: backups that fail, or money in a database that has none. */
+/** Warns about failing backups, or about money in an embedded production database without backups. */
 export function backupBanner(
   { isScheduled, trouble }: BackupState,
   { environment, databaseUrl, backupTarget }: Settings,

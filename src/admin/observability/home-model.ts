@@ -12,17 +12,17 @@ import {
   type Tone,
   type Translate,
 } from '../../views';
-import { adminScope, type HttpRequest, periodLabel, periodWords, scopeWords } from '../../web';
+import { adminScope, type HttpRequest, periodLabel, describePeriod, describeScope } from '../../web';
 import type { OpenAlertsCard } from '../alerts/open-alerts';
 import type { BackupCard } from './backup-card';
-import { isByDay, nameOf, periods } from './periods';
+import { isByDay, periodNameOf, periods } from './periods';
 import type { Incident } from './incidents/incident-log';
-import type { ProviderStanding, TrafficAnswer, TrafficFigures, TrafficStep } from './traffic';
+import type { ProviderStatus, TrafficReport, TrafficFigures, TrafficStep } from './traffic';
 
-export interface HomeShown {
+export interface HomeContext {
   readonly request: HttpRequest;
   readonly hours: number;
-  /** The address where providers are managed; null where this installation does not serve it. */
+  /** Address where providers are managed; null if this installation does not serve it. */
   readonly catalogueHref: string | null;
   readonly banners: readonly BannerModel[];
   readonly alerts: OpenAlertsCard;
@@ -42,38 +42,37 @@ export interface HomePageModel {
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
-  /** A quarantine, breaks of the audit chain, backups that fail; they are for the platform's administrators. */
   readonly banners: readonly BannerModel[];
   readonly backups: BackupCard | null;
 }
 
-const path = '/dashboard/admin';
+const PATH = '/dashboard/admin';
 
-export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageModel {
-  const { request, hours, timeZone, translate } = shown;
+export function homeModel(report: TrafficReport, context: HomeContext): HomePageModel {
+  const { request, hours, timeZone, translate } = context;
   return {
-    scope: `${periodWords(answer, shown, nameOf(hours))} · ${scopeWords(request, translate, adminScope(request))}`,
-    href: `${path}?hours=${hours}`,
+    scope: `${describePeriod(report, context, periodNameOf(hours))} · ${describeScope(request, translate, adminScope(request))}`,
+    href: `${PATH}?hours=${hours}`,
     period: {
       options: periods.map((each) => ({
-        label: periodLabel(nameOf(each), translate),
-        href: `${path}?hours=${each}`,
+        label: periodLabel(periodNameOf(each), translate),
+        href: `${PATH}?hours=${each}`,
         ...(each === hours ? { current: true } : {}),
       })),
       zone: timeZone,
     },
-    tiles: tilesOf(answer.total, translate),
-    chart: chartOf(answer.steps, shown),
-    alerts: shown.alerts,
-    incidents: answer.incidents && incidentTable(answer.incidents, translate),
-    providers: answer.providers && providerTable(answer.providers, shown),
-    updatedAt: answer.to,
-    banners: shown.banners,
-    backups: shown.backups,
+    tiles: tilesOf(report.total, translate),
+    chart: chartOf(report.steps, context),
+    alerts: context.alerts,
+    incidents: report.incidents && incidentTable(report.incidents, translate),
+    providers: report.providers && providerTable(report.providers, context),
+    updatedAt: report.to,
+    banners: context.banners,
+    backups: context.backups,
   };
 }
 
-const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+const share = (part: number, total: number): number | null => (total === 0 ? null : part / total);
 
 function tilesOf(total: TrafficFigures, translate: Translate): TileModel[] {
   const { requests, failures, failovers } = total;
@@ -99,12 +98,12 @@ function tilesOf(total: TrafficFigures, translate: Translate): TileModel[] {
 
 function chartOf(
   steps: readonly TrafficStep[],
-  { hours, locale, timeZone, translate }: HomeShown,
+  { hours, locale, timeZone, translate }: HomeContext,
 ): ChartModel {
-  const isInDays = isByDay(nameOf(hours));
+  const hasDailySteps = isByDay(periodNameOf(hours));
   const label = new Intl.DateTimeFormat(locale, {
     timeZone,
-    ...(isInDays
+    ...(hasDailySteps
       ? { day: 'numeric', month: 'short' }
       : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
   });
@@ -121,7 +120,7 @@ function chartOf(
     ],
     format: (value) => formatNumber(locale, value),
     totalLabel: translate('list.total'),
-    pointLabel: translate(isInDays ? 'activity.page.day' : 'operations.hour'),
+    pointLabel: translate(hasDailySteps ? 'activity.page.day' : 'operations.hour'),
   });
 }
 
@@ -159,13 +158,13 @@ function subjectOf({ kind, provider, model, region, credential }: Incident, tran
   return subject === '' ? what : `${what}: ${subject}`;
 }
 
-const circuitTones: Readonly<Record<ProviderStanding['circuit'], Tone>> = {
+const circuitTones: Readonly<Record<ProviderStatus['circuit'], Tone>> = {
   closed: 'ok',
   'half-open': 'warn',
   open: 'bad',
   unused: 'neutral',
 };
-const credentialTones: Readonly<Record<ProviderStanding['credential'], Tone>> = {
+const credentialTones: Readonly<Record<ProviderStatus['credential'], Tone>> = {
   ready: 'ok',
   missing: 'warn',
   'not-needed': 'neutral',
@@ -173,8 +172,8 @@ const credentialTones: Readonly<Record<ProviderStanding['credential'], Tone>> = 
 };
 
 function providerTable(
-  providers: readonly ProviderStanding[],
-  { catalogueHref, translate }: HomeShown,
+  providers: readonly ProviderStatus[],
+  { catalogueHref, translate }: HomeContext,
 ): TableModel {
   const text = (name: string): string => translate(`operations.${name}`);
   return tableOf(
@@ -218,13 +217,12 @@ function providerTable(
   );
 }
 
-/** The text counts the lanes that are passed over, where not all of them are well. */
 function circuitText(
-  circuit: ProviderStanding['circuit'],
-  lanes: ProviderStanding['lanes'],
+  circuit: ProviderStatus['circuit'],
+  lanes: ProviderStatus['lanes'],
   translate: Translate,
 ): string {
-  const words = translate(`operations.circuits.${circuit}`);
+  const label = translate(`operations.circuits.${circuit}`);
   const open = lanes.filter(({ state }) => state !== 'closed').length;
-  return open === 0 ? words : `${words} · ${open} / ${lanes.length}`;
+  return open === 0 ? label : `${label} · ${open} / ${lanes.length}`;
 }

@@ -2,8 +2,8 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { AlertQuery } from '../../alerts';
 import { ChainBreaks } from '../../audit';
 import { atLeast, oneNumberOf } from '../../kernel';
-import { BackupKeeper } from '../../backup';
-import { LeanAdapter, Settings, Takes } from '../../platform';
+import { BackupScheduler } from '../../backup';
+import { LeanAdapter, Settings, ParsedBy } from '../../platform';
 import { Quarantine } from '../../quarantine';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { openAlertsCard } from '../alerts/open-alerts';
@@ -11,21 +11,20 @@ import { breakBanner } from '../audit/seal-banner';
 import { quarantineBanner } from '../quarantine/quarantine-banner';
 import { backupBanner, backupCard } from './backup-card';
 import { homeModel } from './home-model';
-import { nameOf, periods } from './periods';
-import { Traffic, type TrafficAnswer } from './traffic';
+import { periodNameOf, periods } from './periods';
+import { Traffic, type TrafficReport } from './traffic';
 
 class HomeQuery {
-  @Takes(oneNumberOf(periods).default(24))
+  @ParsedBy(oneNumberOf(periods).default(24))
   hours: number;
 }
 
-/** The first page of the administration: requests and the health of suppliers. */
 @Controller()
-export class HomeController {
+export class AdminHomeController {
   constructor(
     private readonly traffic: Traffic,
     private readonly breaks: ChainBreaks,
-    private readonly backups: BackupKeeper,
+    private readonly backups: BackupScheduler,
     private readonly alerts: AlertQuery,
     private readonly quarantine: Quarantine,
     private readonly settings: Settings,
@@ -35,9 +34,9 @@ export class HomeController {
 
   @Page('/dashboard/admin', 'pages/admin/home', Access.role('department_admin'))
   async show(@Query() { hours }: HomeQuery, @Req() request: HttpRequest) {
-    const answer = await this.answer(request, hours);
-    const catalogue = '/dashboard/admin/models';
-    const shown = {
+    const report = await this.loadTraffic(request, hours);
+    const cataloguePath = '/dashboard/admin/models';
+    const localisation = {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),
       translate: this.pages.textsFor(request),
@@ -45,28 +44,28 @@ export class HomeController {
     const scope = adminScope(request);
     const isPlatform = scope.kind === 'platform';
     const { role } = actorOf(request);
-    return homeModel(answer, {
+    return homeModel(report, {
       request,
       hours,
-      catalogueHref: this.adapter.routes.methodsOf(catalogue).includes('GET') ? catalogue : null,
+      catalogueHref: this.adapter.routes.methodsOf(cataloguePath).includes('GET') ? cataloguePath : null,
       banners: isPlatform
         ? [
-            quarantineBanner(await this.quarantine.book.held(), { role, ...shown }),
-            breakBanner(await this.breaks.open(), shown),
-            backupBanner(this.backups.state, this.settings, shown.translate),
+            quarantineBanner(await this.quarantine.store.summarise(), { role, ...localisation }),
+            breakBanner(await this.breaks.listOpen(), localisation),
+            backupBanner(this.backups.state, this.settings, localisation.translate),
           ].filter((banner) => banner !== null)
         : [],
-      alerts: openAlertsCard(request, await this.alerts.open(scope), shown.translate),
-      backups: isPlatform ? backupCard(this.backups.state, shown.translate) : null,
-      ...shown,
+      alerts: openAlertsCard(request, await this.alerts.open(scope), localisation.translate),
+      backups: isPlatform ? backupCard(this.backups.state, localisation.translate) : null,
+      ...localisation,
     });
   }
 
   @Data('/dashboard/admin/api/dashboard', Access.role('department_admin'))
   async data(@Query() { hours }: HomeQuery, @Req() request: HttpRequest) {
-    const { incidents, ...answer } = await this.answer(request, hours);
+    const { incidents, ...report } = await this.loadTraffic(request, hours);
     return {
-      ...answer,
+      ...report,
       incidents:
         incidents?.map(({ startedAt, endedAt, ...incident }) => ({
           ...incident,
@@ -76,9 +75,9 @@ export class HomeController {
     };
   }
 
-  private answer(request: HttpRequest, hours: number): Promise<TrafficAnswer> {
+  private loadTraffic(request: HttpRequest, hours: number): Promise<TrafficReport> {
     const isPlatform = atLeast(actorOf(request).role, 'platform_admin');
     const zone = this.pages.timeZoneOf(request);
-    return this.traffic.of(adminScope(request), isPlatform, { name: nameOf(hours), zone });
+    return this.traffic.of(adminScope(request), isPlatform, { name: periodNameOf(hours), zone });
   }
 }

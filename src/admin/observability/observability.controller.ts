@@ -2,17 +2,16 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
 import { rowId } from '../../kernel';
 import { KeyRegister, RateLimiter } from '../../keys';
-import { Settings, Takes } from '../../platform';
+import { Settings, ParsedBy } from '../../platform';
 import { Access, adminScope, Data, type HttpRequest } from '../../web';
 import { PoolHealthQuery } from './pool-health';
 import { TokenLogQuery } from './token-log.form';
 
 class RateStateQuery {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   key_id: number;
 }
 
-/** Answers read-only questions of operators: the tokens of suppliers, and the rate limiter of a customer's key. */
 @Controller()
 export class ObservabilityController {
   constructor(
@@ -26,7 +25,7 @@ export class ObservabilityController {
   @Data('/api/admin/token-logs', Access.role('platform_admin'))
   async tokenLogs(@Query() query: TokenLogQuery) {
     const { limit, offset } = query;
-    const found = await this.events.find({
+    const events = await this.events.find({
       provider: query.provider,
       keyName: query.key_name,
       kinds: query.kinds,
@@ -39,8 +38,8 @@ export class ObservabilityController {
     });
     return {
       object: 'list',
-      data: found.slice(0, limit).map(presentEvent),
-      has_more: found.length > limit,
+      data: events.slice(0, limit).map(presentEvent),
+      has_more: events.length > limit,
       limit,
       offset,
       window_hours: query.window_hours,
@@ -52,16 +51,16 @@ export class ObservabilityController {
     return { checked_at: new Date().toISOString(), pools: await this.health.pools() };
   }
 
-  /** The state of a key's rate windows; reading takes nothing from them. */
+  /** Returns the state of a key's rate windows without consuming from them. */
   @Data('/dashboard/admin/api/key-rate-limit-state', Access.role('department_admin'))
-  async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest) {
-    const key = await this.keys.get(adminScope(request), number);
+  async rateState(@Query() { key_id: keyId }: RateStateQuery, @Req() request: HttpRequest) {
+    const key = await this.keys.get(adminScope(request), keyId);
     const rateLimitRpm = key.rateLimitRpm ?? this.settings.keyRateLimitRpm;
-    const counted = { ...key, keyId: key.id, rateLimitRpm };
+    const limitedKey = { ...key, keyId: key.id, rateLimitRpm };
     const [{ limit, used, remaining, resetsAt }, tokens, parallel] = await Promise.all([
-      this.rates.stateOf(counted),
-      this.rates.tokensOf(counted),
-      this.rates.parallelOf(counted),
+      this.rates.stateOf(limitedKey),
+      this.rates.tokensOf(limitedKey),
+      this.rates.parallelOf(limitedKey),
     ]);
     return {
       key_id: key.id,

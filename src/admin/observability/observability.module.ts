@@ -4,7 +4,7 @@ import { BackupModule } from '../../backup';
 import { QuarantineModule } from '../../quarantine';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
-import { HomeController } from './home.controller';
+import { AdminHomeController } from './home.controller';
 import { IncidentLog } from './incidents/incident-log';
 import { IncidentWatch } from './incidents/incident-watch';
 import { ObservabilityController } from './observability.controller';
@@ -13,7 +13,7 @@ import { Traffic } from './traffic';
 
 @Module({
   imports: [WebModule, RoutingModule, BackupModule, AlertsModule, QuarantineModule],
-  controllers: [HomeController, ObservabilityController],
+  controllers: [AdminHomeController, ObservabilityController],
   providers: [IncidentLog, IncidentWatch, PoolHealthQuery, Traffic],
 })
 export class ObservabilityModule {}

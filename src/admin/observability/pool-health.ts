@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CredentialHealth } from '../../catalogue';
-import { Database, type Row } from '../../platform';
+import { Database, type TableRow } from '../../platform';
 
 interface PooledTokenHealth {
   readonly key_name: string;
@@ -11,14 +11,14 @@ interface PooledTokenHealth {
 export interface PoolHealth {
   readonly provider: string;
   readonly visible: boolean;
-  /** `healthy`: the supplier accepts every token; `degraded`: some; `down`: none. */
+  /** `healthy` if the supplier accepts every token, `degraded` if some, `down` if none. */
   readonly state: 'healthy' | 'degraded' | 'down';
   readonly pool_size: number;
   readonly usable: number;
   readonly tokens: readonly PooledTokenHealth[];
 }
 
-type TokenRow = Row<'provider_credential', 'label, health'> & {
+type TokenRow = TableRow<'provider_credential', 'label, health'> & {
   readonly provider: string;
   readonly visible: boolean;
   readonly kind: string | null;
@@ -26,16 +26,15 @@ type TokenRow = Row<'provider_credential', 'label, health'> & {
   readonly at: Date | null;
 };
 
-const MOST_TOKENS = 5_000;
+const MAX_TOKENS = 5_000;
 const TOKENS = `
   SELECT p.name AS provider, p.visible, c.label, c.health, e.kind, e.error_kind, e.at
     FROM provider_credential c JOIN provider p ON p.id = c.provider_id
     LEFT JOIN LATERAL (SELECT kind, error_kind, at FROM provider_token_event
                         WHERE credential_id = c.id ORDER BY at DESC, id DESC LIMIT 1) e ON true
    WHERE c.kind = 'oauth-pool' AND c.disabled_at IS NULL AND p.removed_at IS NULL
-   ORDER BY p.name, c.label LIMIT ${MOST_TOKENS}`;
+   ORDER BY p.name, c.label LIMIT ${MAX_TOKENS}`;
 
-/** The token pools of providers that use accounts instead of keys, as all nodes last saw them. */
 @Injectable()
 export class PoolHealthQuery {
   constructor(private readonly database: Database) {}

@@ -1,37 +1,37 @@
-import { line, whole } from '../../kernel';
-import { Takes } from '../../platform';
+import { line, integer } from '../../kernel';
+import { ParsedBy } from '../../platform';
 
-const MOST_ROWS = 1_000;
-const FARTHEST_OFFSET = 100_000;
-const LONGEST_WINDOW_HOURS = 90 * 24;
+const MAX_ROWS = 1_000;
+const MAX_OFFSET = 100_000;
+const MAX_WINDOW_HOURS = 90 * 24;
 
-/** The parameters and defaults are those of the contract; an empty text filters nothing. */
+/** Parameters and defaults follow the specification; an empty text means no filter. */
 export class TokenLogQuery {
-  @Takes(line(200).default(''))
+  @ParsedBy(line(200).default(''))
   provider: string;
 
-  @Takes(line(200).default(''))
+  @ParsedBy(line(200).default(''))
   key_name: string;
 
-  @Takes(whole(1, MOST_ROWS).default(100))
+  @ParsedBy(integer(1, MAX_ROWS).default(100))
   limit: number;
 
-  /** Several kinds have commas between them. */
-  @Takes(line(200).default(''))
+  /** Comma-separated kinds. */
+  @ParsedBy(line(200).default(''))
   kinds: string;
 
-  @Takes(whole(0, Number.MAX_SAFE_INTEGER).default(0))
+  @ParsedBy(integer(0, Number.MAX_SAFE_INTEGER).default(0))
   since_ms: number;
 
-  @Takes(whole(0, FARTHEST_OFFSET).default(0))
+  @ParsedBy(integer(0, MAX_OFFSET).default(0))
   offset: number;
 
-  @Takes(whole(1, LONGEST_WINDOW_HOURS).default(24))
+  @ParsedBy(integer(1, MAX_WINDOW_HOURS).default(24))
   window_hours: number;
 
-  @Takes(line(50).default(''))
+  @ParsedBy(line(50).default(''))
   source: string;
 
-  @Takes(line(100).default(''))
+  @ParsedBy(line(100).default(''))
   error_kind: string;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NO_SUMS, UsageQuery, type UsageSums } from '../../audit';
 import { CatalogueService, type CredentialState, CredentialStore } from '../../catalogue';
-import { type PeriodName, periodNamed, type Scope, toJsonNumber } from '../../kernel';
+import { type PeriodName, resolvePeriod, type Scope, toJsonNumber } from '../../kernel';
 import { LaneHealth, type LaneState, SupplierStyles } from '../../routing';
 import { type Incident, IncidentLog } from './incidents/incident-log';
 import { isByDay } from './periods';
@@ -20,35 +20,33 @@ export interface TrafficStep extends TrafficFigures {
   readonly begins: Date;
 }
 
-export interface ProviderStanding {
+export interface ProviderStatus {
   readonly provider: string;
   readonly style: string;
   readonly visible: boolean;
-  /** `not-needed`: none is stored, and calls to this supplier go without one. */
+  /** `not-needed` if none is stored and calls to this supplier need none. */
   readonly credential: CredentialState | 'not-needed';
-  /** The worst state of its lanes on this node; `unused` where none was called. */
+  /** Worst state of the provider's lanes on this node; `unused` if no lane was called. */
   readonly circuit: LaneState['state'] | 'unused';
   readonly lanes: readonly Pick<LaneState, 'model' | 'region' | 'state'>[];
   readonly pool: Pick<PoolHealth, 'state' | 'pool_size' | 'usable'> | null;
   readonly traffic: TrafficFigures;
 }
 
-export interface TrafficAnswer {
+export interface TrafficReport {
   readonly from: Date;
   readonly to: Date;
   readonly total: TrafficFigures;
-  /** They go by hours, or by days of the zone over a longer time. */
   readonly steps: readonly TrafficStep[];
-  /** Only the platform's administrators see them: the health of suppliers is not an organisation's business. */
-  readonly providers: readonly ProviderStanding[] | null;
+  /** Null unless the reader is an administrator of the platform. */
+  readonly providers: readonly ProviderStatus[] | null;
   readonly incidents: readonly Incident[] | null;
 }
 
-const MOST_INCIDENTS = 50;
-const MOST_PROVIDERS = 200;
+const MAX_INCIDENTS = 50;
+const MAX_PROVIDERS = 200;
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** The first page of the administration shows requests of a scope, and how suppliers stand. */
 @Injectable()
 export class Traffic {
   constructor(
@@ -63,39 +61,40 @@ export class Traffic {
 
   async of(
     scope: Scope,
-    seesSuppliers: boolean,
+    canSeeSuppliers: boolean,
     { name, zone }: { readonly name: PeriodName; readonly zone: string },
-  ): Promise<TrafficAnswer> {
-    const { from, to } = periodNamed(name, zone, Date.now());
-    const question = { from, to, bucket: isByDay(name) ? 'day' : 'hour', zone } as const;
-    const [answer, incidents, pools] = await Promise.all([
-      this.usage.ask(scope, { ...question, groupBy: 'supplier', mostGroups: MOST_PROVIDERS }),
-      seesSuppliers ? this.incidents.page(from, { limit: MOST_INCIDENTS }) : null,
-      seesSuppliers ? this.pools.pools() : [],
+  ): Promise<TrafficReport> {
+    const { from, to } = resolvePeriod(name, zone, Date.now());
+    const query = { from, to, bucket: isByDay(name) ? 'day' : 'hour', zone } as const;
+    const [usage, incidents, pools] = await Promise.all([
+      this.usage.read(scope, { ...query, groupBy: 'supplier', mostGroups: MAX_PROVIDERS }),
+      canSeeSuppliers ? this.incidents.page(from, { limit: MAX_INCIDENTS }) : null,
+      canSeeSuppliers ? this.pools.pools() : [],
     ]);
-    const bySupplier = new Map(answer.groups.map(({ value, sums }) => [value, sums]));
+    const bySupplier = new Map(usage.groups.map(({ value, sums }) => [value, sums]));
     return {
       from,
       to,
-      total: figuresOf(answer.total),
-      steps: answer.borders.map((begins, place) => ({ begins, ...figuresOf(answer.buckets[place]) })),
-      providers: seesSuppliers ? this.standings(bySupplier, pools) : null,
+      total: figuresOf(usage.total),
+      steps: usage.borders.map((begins, index) => ({ begins, ...figuresOf(usage.buckets[index]) })),
+      providers: canSeeSuppliers ? this.providerStatuses(bySupplier, pools) : null,
       incidents: incidents?.rows ?? null,
     };
   }
 
-  private standings(
+  private providerStatuses(
     traffic: ReadonlyMap<string | null, UsageSums>,
     pools: readonly PoolHealth[],
-  ): ProviderStanding[] {
+  ): ProviderStatus[] {
     const lanes = Map.groupBy(this.health.states(), ({ supplier }) => supplier);
     return this.catalogue.snapshot.providers.map((provider) => {
       const { id, name, style, visible } = provider;
       const credential = this.credentials.stateOf(id);
       const isNeeded =
-        this.styles.kindFor(style) === undefined || this.styles.of(provider).needsCredential(provider);
-      const own = lanes.get(name) ?? [];
-      const worst = own.toSorted((one, other) => severity[other.state] - severity[one.state])[0];
+        this.styles.credentialKindOf(style) === undefined ||
+        this.styles.of(provider).needsCredential(provider);
+      const ownLanes = lanes.get(name) ?? [];
+      const worst = ownLanes.toSorted((one, other) => severity[other.state] - severity[one.state])[0];
       const pool = pools.find(({ provider }) => provider === name);
       return {
         provider: name,
@@ -103,7 +102,7 @@ export class Traffic {
         visible,
         credential: credential === 'missing' && !isNeeded ? 'not-needed' : credential,
         circuit: worst?.state ?? 'unused',
-        lanes: own.map(({ model, region, state }) => ({ model, region, state })),
+        lanes: ownLanes.map(({ model, region, state }) => ({ model, region, state })),
         pool:
           pool === undefined ? null : { state: pool.state, pool_size: pool.pool_size, usable: pool.usable },
         traffic: figuresOf(traffic.get(name)),

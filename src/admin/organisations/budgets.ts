@@ -7,16 +7,14 @@ import { monthOfBudgets } from '../../web';
 import { type BudgetRaiseForm, raiseBudget, raiseOf } from '../pages/budget-raise';
 import { targetOf } from '../pages/fields';
 
-/** A row of a list with its spending in the calendar month, and its monthly budget. */
 export type WithBudget<Row> = Row & {
   readonly spent: Nano;
   readonly budget: Nano | null;
   readonly rule: LimitState | null;
 };
 
-type Spender = 'organisation' | 'department' | 'project';
+type BudgetOwnerKind = 'organisation' | 'department' | 'project';
 
-/** Keeps monthly budgets of organisations, departments and projects, with the spending against them. */
 @Injectable()
 export class Budgets {
   constructor(
@@ -26,7 +24,7 @@ export class Budgets {
     private readonly database: Database,
   ) {}
 
-  /** Undefined leaves the budget alone, null removes it. */
+  /** Undefined leaves the budget alone; null removes it. */
   async set(tx: Tx, scope: BudgetScope, budget: Nano | null | undefined): Promise<Changes> {
     if (budget === undefined) return {};
     const before = await this.limits.state(scope, tx);
@@ -38,18 +36,17 @@ export class Budgets {
     return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
   }
 
-  /** Undefined leaves the ceiling of the credit limits alone; without an amount none can be given. */
+  /** Undefined leaves the ceiling of credit limits alone; null or zero allows no credit limits. */
   async setCreditCeiling(tx: Tx, organisationId: number, ceiling: Nano | null | undefined): Promise<Changes> {
     if (ceiling === undefined) return {};
-    const former = await this.ceilings.set(tx, organisationId, ceiling ?? 0n);
-    return changesOf({ credit_ceiling: formatUsd(former) }, { credit_ceiling: formatUsd(ceiling ?? 0n) });
+    const previous = await this.ceilings.set(tx, organisationId, ceiling ?? 0n);
+    return changesOf({ credit_ceiling: formatUsd(previous) }, { credit_ceiling: formatUsd(ceiling ?? 0n) });
   }
 
-  /** The work of a form that raises a budget, for the transaction of the change. */
-  raising(scope: BudgetScope, form: BudgetRaiseForm, by: number): (tx: Tx) => Promise<Changes> {
+  prepareRaise(scope: BudgetScope, form: BudgetRaiseForm, by: number): (tx: Tx) => Promise<Changes> {
     const raise = raiseOf(form);
-    const why = { ...targetOf(scope.id, form), by };
-    return (tx) => raiseBudget(this.raises, tx, scope, raise, why);
+    const context = { ...targetOf(scope.id, form), by };
+    return (tx) => raiseBudget(this.raises, tx, scope, raise, context);
   }
 
   remove(tx: Tx, scope: BudgetScope): Promise<void> {
@@ -61,21 +58,20 @@ export class Budgets {
   }
 
   async withBudgets<Row extends { readonly id: number }>(
-    kind: Spender,
+    kind: BudgetOwnerKind,
     rows: readonly Row[],
   ): Promise<WithBudget<Row>[]> {
     const ids = rows.map(({ id }) => id);
     const [spent, states] = await Promise.all([this.spent(kind, ids), this.states(kind, ids)]);
-    return rows.map((row, place) => ({
+    return rows.map((row, index) => ({
       ...row,
       spent: spent.get(row.id) ?? 0n,
-      budget: states[place]?.limit ?? null,
-      rule: states[place] ?? null,
+      budget: states[index]?.limit ?? null,
+      rule: states[index] ?? null,
     }));
   }
 
-  /** It sums the spending of the present month. */
-  private async spent(kind: Spender, ids: readonly number[]): Promise<Map<number, Nano>> {
+  private async spent(kind: BudgetOwnerKind, ids: readonly number[]): Promise<Map<number, Nano>> {
     const rows = await this.database.query<{ id: string; spent: string }>(
       `SELECT ${kind}_id AS id, sum(cost_nano)::bigint AS spent FROM usage_hour
         WHERE ${kind}_id = ANY ($1::bigint[]) AND hour >= $2 GROUP BY 1`,

@@ -1,7 +1,7 @@
 import type { ListedDepartment, OrganisationName } from '../../identity';
 import { formatMoney } from '../../views';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
-import { type Localisation, monthWords } from '../../web';
+import { type Localisation, describeMonth } from '../../web';
 import { moneyField } from '../pages/money-field';
 import {
   type ActModel,
@@ -14,17 +14,17 @@ import type { WithBudget } from './budgets';
 
 export type DepartmentLine = WithBudget<ListedDepartment>;
 
-interface Shown {
+interface DepartmentsPageContext {
   readonly organisations: readonly OrganisationName[];
-  readonly chosen: number | null;
-  readonly words: string;
+  readonly selectedId: number | null;
+  readonly scopeText: string;
 }
 
 const path = '/dashboard/admin/departments';
 
 export function departmentsPage(
   lines: readonly DepartmentLine[],
-  { organisations, chosen, words }: Shown,
+  { organisations, selectedId, scopeText }: DepartmentsPageContext,
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;
@@ -49,7 +49,7 @@ export function departmentsPage(
               pickerOf(
                 { id: 'org_id', name: 'org_id', label: translate('people.organisation') },
                 organisations,
-                chosen,
+                selectedId,
                 null,
               ),
             ]),
@@ -62,7 +62,7 @@ export function departmentsPage(
   return {
     page: {
       heading: translate('departments.heading'),
-      scope: `${monthWords(localisation)} · ${words}`,
+      scope: `${describeMonth(localisation)} · ${scopeText}`,
       sections: [
         { id: 'make', heading: translate('departments.new'), acts: [create] },
         ...lines.map((line) => sectionOf(line, localisation)),
@@ -120,11 +120,11 @@ function sectionOf(line: DepartmentLine, localisation: Localisation): SectionMod
       { label: translate('organisations.spent'), figure: { kind: 'money', value: line.spent } },
       raisedFact(line.rule, localisation),
     ],
-    acts: [edit, raise, removal(line, translate)],
+    acts: [edit, raise, deleteAct(line, translate)],
   };
 }
 
-const removal = ({ id, version }: DepartmentLine, translate: Localisation['translate']): ActModel =>
+const deleteAct = ({ id, version }: DepartmentLine, translate: Localisation['translate']): ActModel =>
   actOf(
     {
       id: `delete-${id}`,

@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { AdminViewService, Departments, placeActs } from '../../identity';
+import { AdminViewService, Departments, objectActs } from '../../identity';
 import type { Scope } from '../../kernel';
 import {
   Access,
@@ -7,12 +7,12 @@ import {
   actorOf,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
   PageRenderer,
-  scopeWords,
+  describeScope,
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
 import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
@@ -27,9 +27,8 @@ class DepartmentsQuery {
 }
 
 const path = '/dashboard/admin/departments';
-const access = () => Access.role(placeActs.departments);
+const access = () => Access.role(objectActs.departments);
 
-/** Departments have no page in the contract; models, people and keys refer to them. */
 @Controller()
 export class DepartmentsController {
   constructor(
@@ -43,23 +42,27 @@ export class DepartmentsController {
   async show(@Query() query: DepartmentsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
-    const [found, organisations] = await Promise.all([
+    const [departments, organisations] = await Promise.all([
       this.departments.list(scope, query.org_id ?? null),
-      scope.kind === 'platform' ? this.names.organisationsToChoose(query.org_id) : [],
+      scope.kind === 'platform' ? this.names.organisationsForForm(query.org_id) : [],
     ]);
-    const lines = await this.budgets.withBudgets('department', found);
-    const words = scopeWords(request, localisation.translate, scope);
-    return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, localisation);
+    const lines = await this.budgets.withBudgets('department', departments);
+    const scopeText = describeScope(request, localisation.translate, scope);
+    return departmentsPage(
+      lines,
+      { organisations, selectedId: query.org_id ?? null, scopeText },
+      localisation,
+    );
   }
 
   @Action(path, access(), { audit: 'department.created' })
-  async create(@Body() form: NewDepartmentForm, @Req() request: HttpRequest): Promise<Done> {
+  async create(@Body() form: NewDepartmentForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const scope = adminScope(request);
     const organisationId = form.org_id ?? ownOrganisation(scope) ?? actorOf(request).organisationId;
     if (organisationId === null) throw missingField('org_id');
     const { name } = form;
-    const id = await this.departments.create(scope, { organisationId, name }, (tx, made) =>
-      this.budgets.set(tx, { kind: 'department', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    const id = await this.departments.create(scope, { organisationId, name }, (tx, newId) =>
+      this.budgets.set(tx, { kind: 'department', id: newId }, nanoOf(form.monthly_budget) ?? undefined),
     );
     return done(`${path}?org_id=${organisationId}`, { ok: true, id, name }, 'administration.created', {
       name,
@@ -71,7 +74,7 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: DepartmentForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const fields = form.name === undefined ? {} : { name: form.name };
     const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
     const changes = await this.departments.change(adminScope(request), targetOf(id, form), fields, (tx) =>
@@ -85,8 +88,8 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const raise = this.budgets.raising({ kind: 'department', id }, form, actorOf(request).userId);
+  ): Promise<ActionResult> {
+    const raise = this.budgets.prepareRaise({ kind: 'department', id }, form, actorOf(request).userId);
     const changes = await this.departments.change(adminScope(request), targetOf(id, form), {}, raise);
     return done(path, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
@@ -96,7 +99,7 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.departments.remove(adminScope(request), targetOf(id, form), (tx) =>
       this.budgets.remove(tx, { kind: 'department', id }),
     );

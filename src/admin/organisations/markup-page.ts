@@ -1,7 +1,7 @@
 import type { Markup } from '../../identity';
 import { column, type TableModel, tableOf, type Translate } from '../../views';
 import { type ActModel, actOf, type ObjectPageModel } from '../pages/object-page';
-import { percentOf, WHOLE_PRICE } from './markup-words';
+import { percentOf, FULL_PRICE_FACTOR } from './markup-factor';
 
 const path = '/dashboard/admin/organisations';
 
@@ -35,7 +35,7 @@ const stateOf = ({ isInForce, validFrom }: Markup): 'in-force' | 'coming' | 'pas
   isInForce ? 'in-force' : validFrom.getTime() > Date.now() ? 'coming' : 'past';
 
 function changeAct(id: number, versions: readonly Markup[], translate: Translate): ActModel {
-  const inForce = versions.find(({ isInForce }) => isInForce)?.factor ?? WHOLE_PRICE;
+  const inForce = versions.find(({ isInForce }) => isInForce)?.factor ?? FULL_PRICE_FACTOR;
   return actOf(
     {
       id: 'markup',

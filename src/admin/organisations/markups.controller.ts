@@ -1,15 +1,15 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
+import { type Markup, OrganisationMarkups, Organisations, objectActs } from '../../identity';
 import { formatMultiplier, moment } from '../../kernel';
-import { Matches, Takes } from '../../platform';
+import { Matches, ParsedBy } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
@@ -17,15 +17,15 @@ import {
 } from '../../web';
 import { ChangeForm } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
-import { MILLIONTHS_A_PERCENT, WHOLE_PRICE } from './markup-words';
+import { MILLIONTHS_PER_PERCENT, FULL_PRICE_FACTOR } from './markup-factor';
 import { markupPage } from './markup-page';
 import { OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
-const access = () => Access.role(placeActs.markups);
+const access = () => Access.role(objectActs.markups);
 
 class MarkupForm extends ChangeForm {
-  /** Added to every price; a discount is negative. */
+  /** Percentage added to every price; a discount is negative. */
   @Transform(({ value }: { value: unknown }) =>
     typeof value === 'number'
       ? String(value)
@@ -39,12 +39,11 @@ class MarkupForm extends ChangeForm {
   )
   percent: string;
 
-  /** An empty one is effective immediately. */
-  @Takes(moment.orBlank())
+  /** Effective immediately if empty. */
+  @ParsedBy(moment.orBlank())
   valid_from?: Date;
 }
 
-/** The mark-up or discount of an organisation on top of every price. */
 @Controller()
 export class MarkupsController {
   constructor(
@@ -59,7 +58,7 @@ export class MarkupsController {
     @Req() request: HttpRequest,
   ): Promise<ObjectPageModel> {
     const { name } = await this.organisations.get(adminScope(request), id);
-    const versions = await this.markups.of(id);
+    const versions = await this.markups.list(id);
     return markupPage({ id, name }, versions, localisationOf(this.pages, request).translate);
   }
 
@@ -68,8 +67,8 @@ export class MarkupsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: MarkupForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const factor = WHOLE_PRICE + Math.round(Number(form.percent) * MILLIONTHS_A_PERCENT);
+  ): Promise<ActionResult> {
+    const factor = FULL_PRICE_FACTOR + Math.round(Number(form.percent) * MILLIONTHS_PER_PERCENT);
     const { valid_from: from } = form;
     await this.markups.set(adminScope(request), id, {
       factor,
@@ -83,7 +82,7 @@ export class MarkupsController {
         ok: true,
         id,
         price_factor: formatMultiplier(BigInt(factor)),
-        versions: (await this.markups.of(id)).map(presentMarkup),
+        versions: (await this.markups.list(id)).map(presentMarkup),
       },
       'administration.saved',
     );

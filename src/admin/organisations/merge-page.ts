@@ -1,12 +1,11 @@
 import type { MergeData, OrganisationName } from '../../identity';
-import { atLeast, mayGrant, type Role, roles } from '../../kernel';
+import { atLeast, canGrant, type UserRole, roles } from '../../kernel';
 import type { FieldModel, LabelledFigure, Translate } from '../../views';
 import { choicesOf } from '../pages/choices';
-import { actOf, confirmationField, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
+import { actOf, confirmationField, type ObjectPageModel, userField, pickerOf } from '../pages/object-page';
 
 const path = '/dashboard/admin/organisations';
-/** It is as many as other forms suggest; others can be typed. */
-const MOST_SUGGESTED = 200;
+const MAX_SUGGESTIONS = 200;
 
 const pageOf = (translate: Translate, sections: ObjectPageModel['page']['sections']): ObjectPageModel => ({
   page: {
@@ -17,7 +16,6 @@ const pageOf = (translate: Translate, sections: ObjectPageModel['page']['section
   },
 });
 
-/** The first step: which organisations. The address then names them. */
 export function chooseMergePage(
   organisations: readonly OrganisationName[],
   target: number | null,
@@ -58,14 +56,13 @@ export function chooseMergePage(
   return pageOf(translate, [{ id: 'choose-organisations', acts: [act] }]);
 }
 
-/** The second step: target, roles, payer, and the confirmation by name. */
 export function mergePage(
   into: MergeData,
   from: readonly MergeData[],
-  actor: Role,
+  actor: UserRole,
   translate: Translate,
 ): ObjectPageModel {
-  const people = [into, ...from].flatMap(({ members }) => members);
+  const users = [into, ...from].flatMap(({ members }) => members);
   const act = actOf(
     {
       id: 'merge',
@@ -80,7 +77,7 @@ export function mergePage(
         { name: 'source_org_ids', value: from.map(({ organisation }) => organisation.id).join(',') },
       ],
       fields: [
-        personField(
+        userField(
           {
             id: 'billing_user_id',
             name: 'billing_user_id',
@@ -88,7 +85,7 @@ export function mergePage(
             placeholder: translate('organisations.each-pays'),
             optional: true,
           },
-          people.slice(0, MOST_SUGGESTED),
+          users.slice(0, MAX_SUGGESTIONS),
           into.billingUser,
         ),
         ...roleFields(from, actor, translate),
@@ -97,19 +94,18 @@ export function mergePage(
     },
     translate,
   );
-  const facts = [
+  const figures = [
     countsFact('organisations.target', into, translate),
     ...from.map((source) => countsFact('organisations.sources', source, translate)),
   ];
   return pageOf(translate, [
-    { id: 'counts', heading: translate('people.facts'), facts },
+    { id: 'counts', heading: translate('people.facts'), facts: figures },
     { id: 'roles', heading: translate('organisations.merge-roles'), acts: [act] },
   ]);
 }
 
-/** A role for each leader of a source, among those that the actor may grant. */
-function roleFields(from: readonly MergeData[], actor: Role, translate: Translate): FieldModel[] {
-  const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && mayGrant(actor, role));
+function roleFields(from: readonly MergeData[], actor: UserRole, translate: Translate): FieldModel[] {
+  const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && canGrant(actor, role));
   return from
     .flatMap(({ leaders }) => leaders)
     .map(({ id, email, role }) => ({

@@ -4,15 +4,15 @@ import {
   type MergeData,
   type MergePlan,
   OrganisationMerge,
-  placeActs,
+  objectActs,
   UserRegister,
 } from '../../identity';
 import {
   isRole,
-  mayGrant,
+  canGrant,
   platformScope,
-  refuseMisfits,
-  type Role,
+  rejectInvalidFields,
+  type UserRole,
   rowId,
   validationFault,
 } from '../../kernel';
@@ -22,22 +22,21 @@ import {
   actorOf,
   Data,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   okWith,
   Page,
   PageRenderer,
 } from '../../web';
-import { personIn, type PersonName, unconfirmed } from '../pages/fields';
+import { parseUserReference, type UserReference, confirmationRequired } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
-import { MergeForm, MergeQuery, mergeWords, OrganisationParams } from './organisation-forms';
+import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
-const access = () => Access.role(placeActs.organisations);
+const access = () => Access.role(objectActs.organisations);
 
-/** Merges organisations in three steps: choose, review, and confirm by the names of those that end. */
 @Controller()
 export class MergeController {
   constructor(
@@ -53,7 +52,7 @@ export class MergeController {
     const target = query.target_org_id ?? null;
     const sources = idsOf(query.source_org_ids);
     if (target === null || sources.length === 0) {
-      return chooseMergePage(await this.names.organisationsToChoose(target), target, translate);
+      return chooseMergePage(await this.names.organisationsForForm(target), target, translate);
     }
     const [into, ...from] = await Promise.all([target, ...sources].map((id) => this.merges.data(id)));
     return mergePage(into as MergeData, from, actorOf(request).role, translate);
@@ -71,49 +70,50 @@ export class MergeController {
     };
   }
 
-  /** Some names of fields contain people's numbers, so that no class can declare them all. */
+  /** Field names contain user numbers (`role_7`), so no class can declare them all. */
   @Action(`${path}/merge`, access(), {
     audit: 'organisation.merged',
     body: MergeForm,
     responds: { content: { 'application/json': okWith({ target_org_id: rowId.schema }) } },
   })
-  async merge(@Req() request: HttpRequest): Promise<Done> {
+  async merge(@Req() request: HttpRequest): Promise<ActionResult> {
     const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-    const { payer, ...plan } = planOf(form);
+    const { payer, ...plan } = readMergePlan(form);
     const { organisation } = await this.merges.data(plan.targetId);
     const { confirmation } = form;
     if (confirmation !== undefined && confirmation !== organisation.name) {
-      throw unconfirmed(organisation.name);
+      throw confirmationRequired(organisation.name);
     }
     const { role } = actorOf(request);
     const billingUserId =
       typeof payer === 'string'
-        ? await this.users.numberOf(platformScope, payer, { param: 'billing_user_id' })
+        ? await this.users.resolveUserId(platformScope, payer, { param: 'billing_user_id' })
         : payer;
-    await this.merges.merge({ ...plan, billingUserId }, (wanted) => mayGrant(role, wanted));
+    await this.merges.merge({ ...plan, billingUserId }, (requestedRole) => canGrant(role, requestedRole));
     const { name, id } = organisation;
     return done(`${path}/${id}`, { ok: true, target_org_id: id }, 'organisations.merged', { name });
   }
 }
 
-const known = /^(target_org_id|source_org_ids|billing_user_id|confirmation|reason|role_\d{1,10})$/;
+const KNOWN_FIELD = /^(target_org_id|source_org_ids|billing_user_id|confirmation|reason|role_\d{1,10})$/;
 
-interface AskedMerge extends Omit<MergePlan, 'billingUserId'> {
-  readonly payer: PersonName | null;
+interface MergeRequest extends Omit<MergePlan, 'billingUserId'> {
+  readonly payer: UserReference | null;
 }
 
-function planOf(form: Readonly<Record<string, unknown>>): AskedMerge {
-  const unknown = Object.keys(form).find((name) => !known.test(name));
-  if (unknown !== undefined) throw refused(unknown.slice(0, 100), 'whitelistValidation', 'is not known here');
+function readMergePlan(form: Readonly<Record<string, unknown>>): MergeRequest {
+  const unknownField = Object.keys(form).find((name) => !KNOWN_FIELD.test(name));
+  if (unknownField !== undefined)
+    throw fieldFault(unknownField.slice(0, 100), 'whitelistValidation', 'is not known here');
   const targetId = idOf(form['target_org_id']);
-  if (targetId === null) throw refused('target_org_id', 'isIn', 'must be the number of an organisation');
+  if (targetId === null) throw fieldFault('target_org_id', 'isIn', 'must be the number of an organisation');
   const sourceIds = idsOf(form['source_org_ids']);
   if (sourceIds.length === 0)
-    throw refused('source_org_ids', 'arrayMinSize', 'must be numbers of organisations, by commas');
-  const payer = personIn(form['billing_user_id']);
+    throw fieldFault('source_org_ids', 'arrayMinSize', 'must be numbers of organisations, by commas');
+  const payer = parseUserReference(form['billing_user_id']);
   if (payer === undefined)
-    throw refused('billing_user_id', 'isEmail', 'must be the number or the mail address of a person');
-  refuseMisfits(mergeWords, form);
+    throw fieldFault('billing_user_id', 'isEmail', 'must be the number or the mail address of a person');
+  rejectInvalidFields(mergeTextFields, form);
   const { reason } = form;
   return {
     targetId,
@@ -124,17 +124,17 @@ function planOf(form: Readonly<Record<string, unknown>>): AskedMerge {
   };
 }
 
-function rolesOf(form: Readonly<Record<string, unknown>>): Map<number, Role> {
-  const roles = new Map<number, Role>();
+function rolesOf(form: Readonly<Record<string, unknown>>): Map<number, UserRole> {
+  const roles = new Map<number, UserRole>();
   for (const [name, value] of Object.entries(form)) {
     if (!name.startsWith('role_') || value === '') continue;
-    if (!isRole(value)) throw refused(name, 'isIn', 'must be a role');
+    if (!isRole(value)) throw fieldFault(name, 'isIn', 'must be a role');
     roles.set(Number(name.slice('role_'.length)), value);
   }
   return roles;
 }
 
-const refused = (name: string, type: string, msg: string) =>
+const fieldFault = (name: string, type: string, msg: string) =>
   validationFault([{ loc: ['body', name], msg: `${name} ${msg}.`, type }]);
 
 function idOf(value: unknown): number | null {
@@ -144,7 +144,7 @@ function idOf(value: unknown): number | null {
   return id >= 1 && id <= 2_147_483_647 ? id : null;
 }
 
-/** One unreadable id makes the whole list invalid: no partial merge happens. */
+/** Returns an empty list if any id is invalid, so that no partial merge happens. */
 function idsOf(value: unknown): number[] {
   const parts = (Array.isArray(value) ? value : [value])
     .flatMap((part) => (typeof part === 'string' || typeof part === 'number' ? String(part).split(',') : []))

@@ -1,6 +1,6 @@
 import { line, oneOf, roles, rowId, rowIds, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
-import { IsOptional, IsString, Matches, MaxLength, Takes } from '../../platform';
-import { IfGiven, TakesOthers } from '../../web';
+import { IsOptional, IsString, Matches, MaxLength, ParsedBy } from '../../platform';
+import { IfPresent, AllowsOtherProperties } from '../../web';
 import {
   ChangeForm,
   IsDollars,
@@ -8,9 +8,9 @@ import {
   IsId,
   IsIdOrNone,
   IsLine,
-  IsPerson,
-  ListQuery,
-  type PersonName,
+  IsUserReference,
+  AdminListQuery,
+  type UserReference,
 } from '../pages/fields';
 
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -26,7 +26,7 @@ export class DepartmentParams {
   dept_id: number;
 }
 
-export class OrganisationListQuery extends ListQuery {}
+export class OrganisationListQuery extends AdminListQuery {}
 
 export class NewOrganisationForm {
   @IsLine(100)
@@ -39,12 +39,12 @@ export class NewOrganisationForm {
   monthly_budget?: string | null;
 }
 
-export class OrganisationForm extends ChangeForm {
-  @IfGiven()
+export class OrganisationChangeForm extends ChangeForm {
+  @IfPresent()
   @IsLine(100)
   name?: string;
 
-  @IfGiven()
+  @IfPresent()
   @Matches(SLUG, SLUG_FORM)
   slug?: string;
 
@@ -54,22 +54,21 @@ export class OrganisationForm extends ChangeForm {
   @IsFlag()
   sso_only?: boolean;
 
-  @Takes(oneOf(UNKNOWN_FIELD_MODES).orBlank().nullable())
+  @ParsedBy(oneOf(UNKNOWN_FIELD_MODES).orBlank().nullable())
   unknown_fields?: UnknownFieldMode | null;
 
-  /** The most that the credit limits of its people may come to, as far as its own administrators set them. */
+  /** Maximum sum of the credit limits that the organisation's own administrators can set. */
   @IsDollars()
   credit_ceiling?: string | null;
 
-  @IsPerson()
-  billing_user_id?: PersonName | null;
+  @IsUserReference()
+  billing_user_id?: UserReference | null;
 
   @IsDollars()
   monthly_budget?: string | null;
 }
 
 export class RemovalForm extends ChangeForm {
-  /** The name, typed as a confirmation. */
   @IsOptional()
   @IsString()
   @MaxLength(200)
@@ -80,33 +79,32 @@ export class MergeQuery {
   @IsIdOrNone()
   target_org_id?: number | null;
 
-  /** They are separated by commas, or come as a repeated parameter. */
-  @Takes(rowIds.orBlank())
+  /** Comma-separated ids, or a repeated parameter. */
+  @ParsedBy(rowIds.orBlank())
   source_org_ids?: number[];
 }
 
-export const mergeWords = {
-  /** The name of the organisation that stays. */
+export const mergeTextFields = {
   confirmation: line(200).optional(),
   reason: line(500).orBlank(),
 };
 
-/** `role_` and the number of a user set that user's new role; an empty value keeps the present one. */
-@TakesOthers({ '^role_\\d{1,10}$': { enum: [...roles, ''] } })
+/** `role_` plus a user number sets that user's new role; an empty value keeps the current one. */
+@AllowsOtherProperties({ '^role_\\d{1,10}$': { enum: [...roles, ''] } })
 export class MergeForm {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   target_org_id: number;
 
-  @Takes(rowIds)
+  @ParsedBy(rowIds)
   source_org_ids: number[];
 
-  @IsPerson()
-  billing_user_id?: PersonName | null;
+  @IsUserReference()
+  billing_user_id?: UserReference | null;
 
-  @Takes(mergeWords.confirmation)
+  @ParsedBy(mergeTextFields.confirmation)
   confirmation?: string;
 
-  @Takes(mergeWords.reason)
+  @ParsedBy(mergeTextFields.reason)
   reason?: string;
 }
 
@@ -122,7 +120,7 @@ export class NewDepartmentForm {
 }
 
 export class DepartmentForm extends ChangeForm {
-  @IfGiven()
+  @IfPresent()
   @IsLine(100)
   name?: string;
 

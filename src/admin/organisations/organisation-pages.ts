@@ -2,12 +2,12 @@ import type { UserName } from '../../identity';
 import { formatUsd, type Scope, UNKNOWN_FIELD_MODES } from '../../kernel';
 import { column, type FieldModel, type Translate } from '../../views';
 import {
-  type FileColumns,
+  type CsvColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
-  monthWords,
-  scopeWords,
+  describeMonth,
+  describeScope,
 } from '../../web';
 import { raiseInput } from '../pages/budget-raise';
 import {
@@ -16,11 +16,11 @@ import {
   confirmationField,
   flagField,
   type ObjectPageModel,
-  personField,
+  userField,
 } from '../pages/object-page';
 import { moneyField } from '../pages/money-field';
-import { budgetsSection, factsSection } from './organisation-facts';
-import type { OrganisationFacts, OrganisationLine } from './organisation-view';
+import { budgetsSection, factsSection } from './organisation-sections';
+import type { OrganisationDetails, OrganisationLine } from './organisation-details.query';
 
 const path = '/dashboard/admin/organisations';
 
@@ -33,7 +33,7 @@ export function organisationList(
   const { translate } = localisation;
   return {
     heading: translate('organisations.heading'),
-    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
+    scope: `${describeMonth(localisation)} · ${describeScope(request, translate, scope)}`,
     columns: [
       column('people.name', 'text', ({ name }) => name),
       column('organisations.slug', 'text', ({ slug }) => slug, 'minor'),
@@ -127,17 +127,17 @@ interface OrganisationPageContext {
 }
 
 export function organisationPage(
-  facts: OrganisationFacts,
+  details: OrganisationDetails,
   { members, isAdminView, now }: OrganisationPageContext,
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;
-  const { line: organisation } = facts;
+  const { line: organisation } = details;
   const { id, name, slug } = organisation;
   return {
     page: {
       heading: name,
-      scope: `${slug} · ${monthWords(localisation)}`,
+      scope: `${slug} · ${describeMonth(localisation)}`,
       crumb: { label: translate('organisations.heading'), href: path },
       actions: [
         { label: translate('departments.heading'), href: `/dashboard/admin/departments?org_id=${id}` },
@@ -146,19 +146,18 @@ export function organisationPage(
         { label: translate('domains.heading'), href: `${path}/${id}/domains` },
       ],
       sections: [
-        factsSection(facts, isAdminView, `${now.toISOString().slice(0, 8)}01`, localisation),
-        budgetsSection(facts, localisation),
+        factsSection(details, isAdminView, `${now.toISOString().slice(0, 8)}01`, localisation),
+        budgetsSection(details, localisation),
         {
           id: 'changes',
           heading: translate('people.changes'),
-          acts: [narrowAct(id, translate), ...organisationActs(facts, members, localisation)],
+          acts: [narrowAct(id, translate), ...organisationActs(details, members, localisation)],
         },
       ],
     },
   };
 }
 
-/** The strip of the administration lists only some organisations. */
 const narrowAct = (id: number, translate: Translate): ActModel =>
   actOf(
     {
@@ -177,14 +176,14 @@ const narrowAct = (id: number, translate: Translate): ActModel =>
   );
 
 function organisationActs(
-  facts: OrganisationFacts,
+  details: OrganisationDetails,
   members: readonly UserName[],
   localisation: Localisation,
 ): ActModel[] {
   const { translate } = localisation;
-  const { line: organisation } = facts;
+  const { line: organisation } = details;
   return [
-    editAct(facts, members, translate),
+    editAct(details, members, translate),
     actOf(
       {
         id: 'budget-raise',
@@ -199,13 +198,13 @@ function organisationActs(
 }
 
 function editAct(
-  { line: organisation, creditCeiling }: OrganisationFacts,
+  { line: organisation, creditCeiling }: OrganisationDetails,
   members: readonly UserName[],
   translate: Translate,
 ): ActModel {
   const { id, name, slug, version, billingUser, billingExempt, ssoOnly, unknownFields, budget } =
     organisation;
-  const payer = personField(
+  const payer = userField(
     {
       id: 'billing_user_id',
       name: 'billing_user_id',
@@ -237,7 +236,7 @@ function editAct(
   );
 }
 
-const unknownFieldsField = (chosen: string | null, translate: Translate): FieldModel => ({
+const unknownFieldsField = (selectedMode: string | null, translate: Translate): FieldModel => ({
   id: 'unknown_fields',
   name: 'unknown_fields',
   type: 'select',
@@ -246,7 +245,7 @@ const unknownFieldsField = (chosen: string | null, translate: Translate): FieldM
   options: ['', ...UNKNOWN_FIELD_MODES].map((value) => ({
     value,
     label: translate(`organisations.unknown_fields.${value === '' ? 'none' : value}`),
-    selected: (chosen ?? '') === value,
+    selected: (selectedMode ?? '') === value,
   })),
 });
 
@@ -266,7 +265,7 @@ const deleteAct = ({ id, name, version, users }: OrganisationLine, translate: Tr
     translate,
   );
 
-export const organisationFile: FileColumns<OrganisationLine> = {
+export const organisationCsvColumns: CsvColumns<OrganisationLine> = {
   organisation_id: ({ id }) => id,
   name: ({ name }) => name,
   slug: ({ slug }) => slug,

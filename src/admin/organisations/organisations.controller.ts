@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { Organisations, placeActs, UserRegister } from '../../identity';
+import { Organisations, objectActs, UserRegister } from '../../identity';
 import type { Scope } from '../../kernel';
 import { everyRow, type Tx } from '../../platform';
 import {
@@ -9,9 +9,9 @@ import {
   adminScope,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   listData,
   listPage,
@@ -20,12 +20,12 @@ import {
   PageRenderer,
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
-import { nanoOf, targetOf, textOf, unconfirmed } from '../pages/fields';
+import { nanoOf, targetOf, textOf, confirmationRequired } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import {
   NewOrganisationForm,
-  OrganisationForm,
+  OrganisationChangeForm,
   OrganisationListQuery,
   OrganisationParams,
   RemovalForm,
@@ -34,15 +34,15 @@ import {
   newOrganisationPage,
   organisationList,
   organisationPage,
-  organisationFile,
+  organisationCsvColumns,
 } from './organisation-pages';
-import { type OrganisationLine, OrganisationView } from './organisation-view';
+import { type OrganisationLine, OrganisationDetailsQuery } from './organisation-details.query';
 
 const path = '/dashboard/admin/organisations';
-const access = () => Access.role(placeActs.organisations);
-const ROWS_A_PAGE = 50;
-const MOST_ROWS = 10_000;
-const ROWS_AT_ONCE = 200;
+const access = () => Access.role(objectActs.organisations);
+const PAGE_SIZE = 50;
+const MAX_EXPORT_ROWS = 10_000;
+const EXPORT_BATCH_SIZE = 200;
 
 @Controller()
 export class OrganisationsController {
@@ -50,7 +50,7 @@ export class OrganisationsController {
     private readonly organisations: Organisations,
     private readonly users: UserRegister,
     private readonly budgets: Budgets,
-    private readonly view: OrganisationView,
+    private readonly details: OrganisationDetailsQuery,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -58,31 +58,34 @@ export class OrganisationsController {
   async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
-    const found = await this.organisations.page(scope, {
+    const organisations = await this.organisations.page(scope, {
       text: textOf(query.q),
       cursor: query.cursor ?? null,
-      limit: ROWS_A_PAGE,
+      limit: PAGE_SIZE,
     });
-    const page = { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
+    const page = {
+      ...organisations,
+      rows: await this.budgets.withBudgets('organisation', organisations.rows),
+    };
     const description = organisationList(request, query.q, localisation, scope);
     return {
       ...listPage(request, page, description, localisation.translate),
-      data: listData(page, organisationFile),
+      data: listData(page, organisationCsvColumns),
     };
   }
 
   @Csv(`${path}/export`, access(), 'organisations')
-  export(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): CsvContent {
     const scope = adminScope(request);
-    const rows = everyRow<OrganisationLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
-      const found = await this.organisations.page(scope, { text: textOf(query.q), ...page });
-      return { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
+    const rows = everyRow<OrganisationLine>(MAX_EXPORT_ROWS, EXPORT_BATCH_SIZE, async (page) => {
+      const organisations = await this.organisations.page(scope, { text: textOf(query.q), ...page });
+      return { ...organisations, rows: await this.budgets.withBudgets('organisation', organisations.rows) };
     });
-    return csvTable(rows, organisationFile, MOST_ROWS);
+    return csvTable(rows, organisationCsvColumns, MAX_EXPORT_ROWS);
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())
-  make(@Req() request: HttpRequest): ObjectPageModel {
+  showNew(@Req() request: HttpRequest): ObjectPageModel {
     return newOrganisationPage(localisationOf(this.pages, request).translate);
   }
 
@@ -92,20 +95,20 @@ export class OrganisationsController {
     @Req() request: HttpRequest,
   ): Promise<ObjectPageModel> {
     const scope = adminScope(request);
-    const [facts, members] = await Promise.all([this.view.of(scope, id), this.users.names(scope, id)]);
+    const [details, members] = await Promise.all([this.details.of(scope, id), this.users.names(scope, id)]);
     const isAdminView = Boolean(request.viewing?.adminView);
     return organisationPage(
-      facts,
+      details,
       { members, isAdminView, now: new Date() },
       localisationOf(this.pages, request),
     );
   }
 
   @Action(path, access(), { audit: 'organisation.created' })
-  async create(@Body() form: NewOrganisationForm): Promise<Done> {
+  async create(@Body() form: NewOrganisationForm): Promise<ActionResult> {
     const { name, slug } = form;
-    const id = await this.organisations.create({ name, slug }, (tx, made) =>
-      this.budgets.set(tx, { kind: 'organisation', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    const id = await this.organisations.create({ name, slug }, (tx, newId) =>
+      this.budgets.set(tx, { kind: 'organisation', id: newId }, nanoOf(form.monthly_budget) ?? undefined),
     );
     return done(`${path}/${id}`, { ok: true, id, name, slug }, 'administration.created', { name });
   }
@@ -113,14 +116,14 @@ export class OrganisationsController {
   @Action(`${path}/:org_id`, access(), { audit: 'organisation.changed' })
   async change(
     @Param() { org_id: id }: OrganisationParams,
-    @Body() form: OrganisationForm,
+    @Body() form: OrganisationChangeForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const scope = adminScope(request);
-    const payer = await this.payerOf(scope, id, form);
+    const payer = await this.resolvePayer(scope, id, form);
     if (form.sso_only === true) await this.organisations.refuseLockout(actorOf(request).userId, id);
     const { monthly_budget: budget, credit_ceiling: ceiling } = form;
-    const work = async (tx: Tx) => ({
+    const applyBudgets = async (tx: Tx) => ({
       ...(await this.budgets.set(
         tx,
         { kind: 'organisation', id },
@@ -128,7 +131,12 @@ export class OrganisationsController {
       )),
       ...(await this.budgets.setCreditCeiling(tx, id, ceiling === undefined ? undefined : nanoOf(ceiling))),
     });
-    const changes = await this.organisations.change(scope, targetOf(id, form), fieldsOf(form, payer), work);
+    const changes = await this.organisations.change(
+      scope,
+      targetOf(id, form),
+      fieldsOf(form, payer),
+      applyBudgets,
+    );
     const { version } = await this.organisations.get(scope, id);
     return done(
       `${path}/${id}`,
@@ -147,8 +155,8 @@ export class OrganisationsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const raise = this.budgets.raising({ kind: 'organisation', id }, form, actorOf(request).userId);
+  ): Promise<ActionResult> {
+    const raise = this.budgets.prepareRaise({ kind: 'organisation', id }, form, actorOf(request).userId);
     const changes = await this.organisations.change(adminScope(request), targetOf(id, form), {}, raise);
     return done(`${path}/${id}`, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
@@ -158,24 +166,27 @@ export class OrganisationsController {
     @Param() params: OrganisationParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    return this.removed(params.org_id, form, request);
+  ): Promise<ActionResult> {
+    return this.removeOrganisation(params.org_id, form, request);
   }
 
-  /** A POST route for forms, which cannot send DELETE. */
   @Action(`${path}/:org_id/delete`, access(), { audit: 'organisation.deleted' })
   removeByForm(
     @Param() params: OrganisationParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    return this.removed(params.org_id, form, request);
+  ): Promise<ActionResult> {
+    return this.removeOrganisation(params.org_id, form, request);
   }
 
-  private async removed(id: number, form: RemovalForm, request: HttpRequest): Promise<Done> {
+  private async removeOrganisation(
+    id: number,
+    form: RemovalForm,
+    request: HttpRequest,
+  ): Promise<ActionResult> {
     const { name } = await this.organisations.get(adminScope(request), id);
     if (form.confirmation !== undefined && form.confirmation !== name) {
-      throw unconfirmed(name);
+      throw confirmationRequired(name);
     }
     await this.organisations.remove(adminScope(request), targetOf(id, form), (tx) =>
       this.budgets.remove(tx, { kind: 'organisation', id }),
@@ -183,19 +194,19 @@ export class OrganisationsController {
     return done(path, { ok: true, id }, 'administration.removed', { name });
   }
 
-  private async payerOf(
+  private async resolvePayer(
     scope: Scope,
     organisationId: number,
-    { billing_user_id: named }: OrganisationForm,
+    { billing_user_id: userReference }: OrganisationChangeForm,
   ): Promise<number | null | undefined> {
-    if (typeof named !== 'string') return named;
-    return this.users.numberOf(scope, named, { param: 'billing_user_id', organisationId });
+    if (typeof userReference !== 'string') return userReference;
+    return this.users.resolveUserId(scope, userReference, { param: 'billing_user_id', organisationId });
   }
 }
 
-/** It returns only fields that the form contains; an empty payer removes the payer. */
+/** Returns only fields that the form contains; a null payer removes the payer. */
 function fieldsOf(
-  form: OrganisationForm,
+  form: OrganisationChangeForm,
   payer: number | null | undefined,
 ): Parameters<Organisations['change']>[2] {
   const { name, slug, billing_exempt: exempt, sso_only: ssoOnly, unknown_fields: unknownFields } = form;

@@ -9,7 +9,7 @@ import { DomainsController } from './domains/domains.controller';
 import { DepartmentsController } from './departments.controller';
 import { MarkupsController } from './markups.controller';
 import { MergeController } from './merge.controller';
-import { OrganisationView } from './organisation-view';
+import { OrganisationDetailsQuery } from './organisation-details.query';
 import { OrganisationsController } from './organisations.controller';
 
 @Module({
@@ -21,7 +21,7 @@ import { OrganisationsController } from './organisations.controller';
     DepartmentsController,
     DomainsController,
   ],
-  providers: [Budgets, OrganisationView],
+  providers: [Budgets, OrganisationDetailsQuery],
   exports: [Budgets],
 })
 export class OrganisationsModule implements OnModuleInit {
@@ -32,37 +32,36 @@ export class OrganisationsModule implements OnModuleInit {
     private readonly handover: WalletHandover,
   ) {}
 
-  /** A merge moves data of other modules as well. */
   onModuleInit(): void {
-    this.merges.also(async (tx, { sourceIds, targetId }) => {
+    this.merges.addMove(async (tx, { sourceIds, targetId }) => {
       await this.keys.moveOrganisations(tx, sourceIds, targetId);
       for (const id of sourceIds) await this.limits.remove(tx, { kind: 'organisation', id });
     });
-    this.merges.beforehand((payers) => this.handover.callBack(payers));
-    // Each former payer hands over to the named one; without one, all accounts keep paying as before.
-    this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId, afterwards }) => {
+    this.merges.addPreparation((payers) => this.handover.recall(payers));
+    // Each former payer hands over to the chosen one; without one, all accounts keep paying as before.
+    this.merges.addMove(async (tx, { sourceIds, targetId, payers, billingUserId, afterwards }) => {
       if (billingUserId === null) return;
-      const before = new Set(payers.filter((id) => id !== billingUserId));
-      for (const from of before) {
+      const formerPayers = new Set(payers.filter((id) => id !== billingUserId));
+      for (const from of formerPayers) {
         const ref = `${sourceIds.join('+')} into ${targetId}: ${from} to ${billingUserId}`;
-        const isEnded = await this.handover.carryOut(tx, { from, to: billingUserId, kind: 'merge', ref });
-        if (isEnded) afterwards(() => this.handover.tell(from));
+        const isEnded = await this.handover.execute(tx, { from, to: billingUserId, kind: 'merge', ref });
+        if (isEnded) afterwards(() => this.handover.notifyOwner(from));
       }
-      // The notification of the transfer makes nodes return what they drew meanwhile.
+      // Makes nodes return what they drew from the former wallets in the meantime.
       afterwards(async () => {
-        await this.handover.callBack([...before]);
+        await this.handover.recall([...formerPayers]);
         await this.handover.followAll();
       });
     });
-    this.merges.also(async (tx, { sourceIds, targetId }) => {
+    this.merges.addMove(async (tx, { sourceIds, targetId }) => {
       await tx.query(
         'UPDATE reseller_domain SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])',
         [sourceIds, targetId],
       );
     });
-    this.merges.also((tx, { sourceIds, targetId }) => moveEvaluation(tx, sourceIds, targetId));
-    // A grant to a source becomes a grant to the target. The switches of a source end with it.
-    this.merges.also(async (tx, { sourceIds, targetId }) => {
+    this.merges.addMove((tx, { sourceIds, targetId }) => moveEvaluation(tx, sourceIds, targetId));
+    // Grants to a source become grants to the target; the sources' own switches are dropped.
+    this.merges.addMove(async (tx, { sourceIds, targetId }) => {
       await tx.query(
         `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
          SELECT DISTINCT model_id, $2::integer, true, true FROM model_organisation_access

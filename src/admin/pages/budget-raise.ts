@@ -1,12 +1,12 @@
 import { type Changes, changesOf } from '../../audit';
 import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
-import { formatUsd, instantField, type Nano, refused } from '../../kernel';
+import { formatUsd, instantField, type Nano, invalidField } from '../../kernel';
 import { IsOptional, IsString, MaxLength, type Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
 import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';
 
-/** The raise is valid until an instant; an empty amount ends the present one. */
+/** Raises a budget until an instant; an empty amount ends the current raise. */
 export class BudgetRaiseForm extends ChangeForm {
   @IsDollars()
   raise_amount?: string | null;
@@ -17,19 +17,18 @@ export class BudgetRaiseForm extends ChangeForm {
   raise_until?: string;
 }
 
-/** Null ends the present raise. */
-export type WantedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;
+/** Null ends the current raise. */
+export type RequestedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;
 
-export function raiseOf(form: BudgetRaiseForm): WantedRaise {
+export function raiseOf(form: BudgetRaiseForm): RequestedRaise {
   if (form.raise_amount === undefined) throw missingField('raise_amount');
   const amount = nanoOf(form.raise_amount);
-  if (amount === 0n) throw refused('raise_amount', 'an amount above zero');
+  if (amount === 0n) throw invalidField('raise_amount', 'an amount above zero');
   return amount === null ? null : { amount, endsAt: instantField(form.raise_until, 'raise_until') };
 }
 
 interface RaiseReason {
   readonly reason?: string;
-  /** The administrator. */
   readonly by: number;
 }
 
@@ -37,20 +36,19 @@ export async function raiseBudget(
   raises: BudgetRaises,
   tx: Tx,
   scope: BudgetScope,
-  raise: WantedRaise,
+  raise: RequestedRaise,
   { reason = '', by }: RaiseReason,
 ): Promise<Changes> {
   if (raise === null) {
-    const ended = await raises.endAll(tx, scope);
-    return ended === 0 ? {} : changesOf({ raises: ended }, { raises: 0 });
+    const endedCount = await raises.endAll(tx, scope);
+    return endedCount === 0 ? {} : changesOf({ raises: endedCount }, { raises: 0 });
   }
-  if (reason.trim() === '') throw refused('reason', 'given: why the budget is raised');
+  if (reason.trim() === '') throw invalidField('reason', 'given: why the budget is raised');
   await raises.raise(tx, scope, { ...raise, reason, by });
   return changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
 }
 
-/** The present raise of a budget, shown beside its usage. */
-export function raisedWords(budget: LimitState | null, { locale, translate }: Localisation): string {
+export function raisedText(budget: LimitState | null, { locale, translate }: Localisation): string {
   if (budget === null || budget.raised === 0n || budget.raisedUntil === null) return '–';
   return translate('keys.raised', {
     amount: formatMoney(locale, budget.raised),
@@ -60,13 +58,13 @@ export function raisedWords(budget: LimitState | null, { locale, translate }: Lo
 
 export const raisedFact = (budget: LimitState | null, localisation: Localisation): LabelledFigure => ({
   label: localisation.translate('administration.raised'),
-  figure: { kind: 'text', value: raisedWords(budget, localisation) },
+  figure: { kind: 'text', value: raisedText(budget, localisation) },
 });
 
-/** The form of a raise; `suffix` keeps ids unique when a page has several. */
+/** Form of a raise; `suffix` keeps ids unique if a page has several forms. */
 export const raiseInput = (budget: LimitState | null, localisation: Localisation, suffix = '') => ({
   label: localisation.translate('people.act.budget-raise'),
-  value: raisedWords(budget, localisation),
+  value: raisedText(budget, localisation),
   note: localisation.translate('people.raise-note'),
   fields: raiseFields(localisation, suffix),
   ...(budget === null ? { refusal: localisation.translate('administration.no-budget') } : {}),

@@ -2,92 +2,94 @@ import { applyDecorators } from '@nestjs/common';
 import {
   type Fault,
   fault,
-  Field,
-  filled,
+  InputField,
+  nonEmptyLine,
   dollarText,
-  Misfit,
+  FieldError,
   moment,
   momentIn,
   type Nano,
   oneOf,
   parseUsd,
   rowId,
-  truth,
+  trueOrFalse,
   validationFault,
 } from '../../kernel';
-import { IsOptional, IsString, MaxLength, Takes, ValidateBy } from '../../platform';
+import { IsOptional, IsString, MaxLength, ParsedBy, ValidateBy } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
-const LONGEST_ADDRESS = 254;
+const MAX_ADDRESS_LENGTH = 254;
 
-export const IsId = (): PropertyDecorator => Takes(rowId);
+export const IsId = (): PropertyDecorator => ParsedBy(rowId);
 
-/** Absent keeps the owner, null removes it. */
-export const IsIdOrNone = (): PropertyDecorator => Takes(rowId.orNone());
+/** Absent keeps the value; null removes it. */
+export const IsIdOrNone = (): PropertyDecorator => ParsedBy(rowId.orNone());
 
-/** A person by number, as programs name one, or by mail address, as people do. */
-export type PersonName = number | string;
+/** User number, or email address. */
+export type UserReference = number | string;
 
 const isMail = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= LONGEST_ADDRESS && /^[^\s@]+@[^\s@]+$/.test(value);
+  typeof value === 'string' && value.length <= MAX_ADDRESS_LENGTH && /^[^\s@]+@[^\s@]+$/.test(value);
 
-const person: Field<PersonName> = new Field<PersonName>({
-  schema: { anyOf: [rowId.schema, { type: 'string', format: 'email', maxLength: LONGEST_ADDRESS }] },
-  read(given) {
-    const named = typeof given === 'string' ? given.trim() : given;
-    const id = rowId.read(named);
-    if (!(id instanceof Misfit)) return id;
-    return isMail(named)
-      ? named
-      : new Misfit('isEmail', 'must be the number or the mail address of a person');
+const userReference: InputField<UserReference> = new InputField<UserReference>({
+  schema: { anyOf: [rowId.schema, { type: 'string', format: 'email', maxLength: MAX_ADDRESS_LENGTH }] },
+  read(input) {
+    const reference = typeof input === 'string' ? input.trim() : input;
+    const id = rowId.read(reference);
+    if (!(id instanceof FieldError)) return id;
+    return isMail(reference)
+      ? reference
+      : new FieldError('isEmail', 'must be the number or the mail address of a person');
   },
 });
 
-/** It serves forms that no class declares: null for an empty field, undefined for what names no person. */
-export function personIn(value: unknown): PersonName | null | undefined {
-  const named = person.orNone().read(typeof value === 'string' ? value.trim() : value);
-  return named instanceof Misfit ? undefined : (named ?? null);
+/** Reads a field of a form without a class: null for an empty field, undefined if invalid. */
+export function parseUserReference(value: unknown): UserReference | null | undefined {
+  const reference = userReference.orNone().read(typeof value === 'string' ? value.trim() : value);
+  return reference instanceof FieldError ? undefined : (reference ?? null);
 }
 
-/** Absent keeps the person, null or an empty field removes them. */
-export const IsPerson = (): PropertyDecorator => Takes(person.orNone());
+/** Absent keeps the user; null or an empty field removes the user. */
+export const IsUserReference = (): PropertyDecorator => ParsedBy(userReference.orNone());
 
-export const IsLine = (most: number): PropertyDecorator => Takes(filled(most));
+export const IsLine = (maxLength: number): PropertyDecorator => ParsedBy(nonEmptyLine(maxLength));
 
-export const IsLineIfAny = (most: number): PropertyDecorator => Takes(filled(most).orBlank());
+export const IsOptionalLine = (maxLength: number): PropertyDecorator =>
+  ParsedBy(nonEmptyLine(maxLength).orBlank());
 
-export const IsChoice = (choices: readonly string[]): PropertyDecorator => Takes(oneOf(choices).orBlank());
+export const IsChoice = (choices: readonly string[]): PropertyDecorator => ParsedBy(oneOf(choices).orBlank());
 
-export const IsFlag = (): PropertyDecorator => Takes(truth.optional());
+export const IsFlag = (): PropertyDecorator => ParsedBy(trueOrFalse.optional());
 
-const coming: Field<string> = new Field<string>({
+const futureTime: InputField<string> = new InputField<string>({
   schema: moment.schema,
-  read(given) {
-    const { text, at } = momentIn(given);
+  read(input) {
+    const { text, at } = momentIn(input);
     return (at?.getTime() ?? 0) > Date.now()
       ? text
-      : new Misfit(
+      : new FieldError(
           'isComing',
           'must be a day or a time that is still to come, like 2027-01-31 or 2027-01-31T12:00:00Z',
         );
   },
 });
 
-/** A time that is still to come; an empty field is null. A time without a zone is in UTC, as the page says. */
-export const IsComing = (): PropertyDecorator => Takes(coming.orNone());
+/** A future time; null if empty, and UTC if it has no zone. */
+export const IsFutureTime = (): PropertyDecorator => ParsedBy(futureTime.orNone());
 
-/** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
-export const IsDollars = (): PropertyDecorator => Takes(dollarText().orNone());
+/** Dollars with up to nine decimals as text or number; empty or null removes a limit. */
+export const IsDollars = (): PropertyDecorator => ParsedBy(dollarText().orNone());
 
-/** It consists of rules of class-validator, so that the error text explains the format of an amount. */
-export const LooksLikeDollars = (mostDigits: number): PropertyDecorator => {
-  const amount = dollarText(mostDigits);
+/** Uses rules of class-validator, so that the error message explains the format of an amount. */
+export const IsDollarText = (maxDigits: number): PropertyDecorator => {
+  const amount = dollarText(maxDigits);
   return applyDecorators(
     ValidateBy({
       name: 'isDollars',
       constraints: [amount.schema],
       validator: {
-        validate: (value: unknown) => typeof value === 'string' && !(amount.read(value) instanceof Misfit),
+        validate: (value: unknown) =>
+          typeof value === 'string' && !(amount.read(value) instanceof FieldError),
         defaultMessage: () => '$property must be an amount of US dollars, like 12.50',
       },
     }),
@@ -97,10 +99,8 @@ export const LooksLikeDollars = (mostDigits: number): PropertyDecorator => {
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);
 
-/** Every form of a change accepts these fields beside its own. */
 export class ChangeForm {
-  /** The version of the edited page. */
-  @Takes(rowId.orNone())
+  @ParsedBy(rowId.orNone())
   version?: number | null;
 
   @IsOptional()
@@ -118,8 +118,7 @@ export const targetOf = (
   ...(reason === undefined ? {} : { reason }),
 });
 
-/** The query of a list: filters and the page. */
-export class ListQuery {
+export class AdminListQuery {
   @IsCursor()
   cursor?: string;
 
@@ -128,18 +127,17 @@ export class ListQuery {
 }
 
 export const textOf = (text: string | null | undefined): string | null => {
-  const given = text?.trim() ?? '';
-  return given === '' ? null : given;
+  const trimmed = text?.trim() ?? '';
+  return trimmed === '' ? null : trimmed;
 };
 
-/** A form that cannot be undone asks for a name. */
-export const unconfirmed = (name: string): Fault =>
+export const confirmationRequired = (name: string): Fault =>
   fault('conflict', {
     param: 'confirmation',
     message: `Type ${name} to confirm.`,
     details: { reason: 'confirm-name', name },
   });
 
-/** It serves a field where absent and empty have different meanings. */
+/** Error for a field in which absent and empty differ. */
 export const missingField = (name: string): Fault =>
   validationFault([{ loc: ['body', name], msg: `${name} is missing; null takes it away.`, type: 'missing' }]);

@@ -1,7 +1,6 @@
 import { formatUsd, type Nano } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 
-/** An amount of dollars; an empty field means no limit. */
 export const moneyField = (
   name: string,
   key: string,

@@ -3,7 +3,7 @@ import type {
   BadgeModel,
   FieldModel,
   LabelledFigure,
-  Link,
+  LinkModel,
   PagerModel,
   TableModel,
   TabsModel,
@@ -11,15 +11,13 @@ import type {
 } from '../../views';
 import { choicesOf } from './choices';
 
-/** One available change: a line that opens to its form, or the reason why the reader may not make it. */
 export interface ActModel {
   readonly id: string;
   readonly label: string;
-  /** The present value. */
   readonly value?: string;
   readonly badge?: BadgeModel;
   readonly action: string;
-  /** A form that only selects what is shown has it; other forms change something. */
+  /** Set for forms that only select what a page shows; other forms change something. */
   readonly method?: 'get';
   readonly fields: readonly FieldModel[];
   readonly hidden: readonly { readonly name: string; readonly value: string }[];
@@ -27,28 +25,27 @@ export interface ActModel {
   readonly danger?: boolean;
   readonly note?: string;
   readonly open?: boolean;
-  /** The reason why the change is refused; the form is then left out. */
+  /** Reason for refusing the change; the form is then omitted. */
   readonly refusal?: string;
 }
 
 export interface SectionModel {
   readonly id: string;
-  /** It is left out where the only act of the section says the same. */
+  /** Omitted if it would repeat the section's only act. */
   readonly heading?: string;
-  /** The period of its figures. */
   readonly scope?: string;
   readonly facts?: readonly LabelledFigure[];
   readonly table?: TableModel;
   readonly acts?: readonly ActModel[];
 }
 
-/** The model of `views/pages/admin/object.hbs`: one object with its facts and the available changes. */
+/** View model of `views/pages/admin/object.hbs`: one object with its attributes and the available changes. */
 export interface ObjectPageModel {
   readonly page: {
     readonly heading: string;
     readonly scope: string;
-    readonly crumb?: Link;
-    readonly actions?: readonly Link[];
+    readonly crumb?: LinkModel;
+    readonly actions?: readonly LinkModel[];
     readonly tabs?: TabsModel;
     readonly sections: readonly SectionModel[];
   };
@@ -63,7 +60,6 @@ export type ActInput = Omit<ActModel, 'hidden' | 'submit' | 'fields'> & {
   readonly hidden?: ActModel['hidden'];
 };
 
-/** Adds the version that is shown, and the field for the reason. */
 export function actOf({ version, withoutReason, ...act }: ActInput, translate: Translate): ActModel {
   const reason: FieldModel = {
     id: `${act.id}-reason`,
@@ -83,35 +79,33 @@ export function actOf({ version, withoutReason, ...act }: ActInput, translate: T
   };
 }
 
-/** A select whose options are names by number. */
-/** A person by mail address, with some to choose from: an organisation may have any number. */
-export const personField = (
+/** Field for a user by email address, with suggestions; an organisation can have any number of users. */
+export const userField = (
   field: Pick<FieldModel, 'id' | 'name' | 'label' | 'help' | 'required' | 'optional' | 'placeholder'>,
-  people: readonly UserName[],
-  chosen: string | null,
+  users: readonly UserName[],
+  selectedEmail: string | null,
 ): FieldModel => ({
   ...field,
   type: 'email',
   autocomplete: 'off',
-  ...(chosen === null ? {} : { value: chosen }),
-  suggestions: people.map(({ email, name }) => ({ value: email, label: name })),
+  ...(selectedEmail === null ? {} : { value: selectedEmail }),
+  suggestions: users.map(({ email, name }) => ({ value: email, label: name })),
 });
 
 export const pickerOf = (
   field: Pick<FieldModel, 'id' | 'name' | 'label' | 'help'>,
   names: readonly { readonly id: number; readonly name: string }[],
-  chosen: number | null,
+  selectedId: number | null,
   none: string | null,
 ): FieldModel => ({
   ...field,
   type: 'select',
   options: [
-    ...(none === null ? [] : [{ value: '', label: none, selected: chosen === null }]),
-    ...names.map(({ id, name }) => ({ value: String(id), label: name, selected: id === chosen })),
+    ...(none === null ? [] : [{ value: '', label: none, selected: selectedId === null }]),
+    ...names.map(({ id, name }) => ({ value: String(id), label: name, selected: id === selectedId })),
   ],
 });
 
-/** The field of an act that cannot be undone: the name of its object, typed. */
 export const confirmationField = (phrase: string, translate: Translate): FieldModel => ({
   id: 'confirmation',
   name: 'confirmation',

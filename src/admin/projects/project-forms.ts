@@ -1,4 +1,4 @@
-import { IfGiven } from '../../web';
+import { IfPresent } from '../../web';
 import {
   ChangeForm,
   IsChoice,
@@ -6,9 +6,9 @@ import {
   IsId,
   IsIdOrNone,
   IsLine,
-  IsPerson,
-  ListQuery,
-  type PersonName,
+  IsUserReference,
+  AdminListQuery,
+  type UserReference,
 } from '../pages/fields';
 
 export class ProjectParams {
@@ -21,7 +21,7 @@ export class MemberParams extends ProjectParams {
   user_id: number;
 }
 
-export class ProjectListQuery extends ListQuery {
+export class ProjectListQuery extends AdminListQuery {
   @IsIdOrNone()
   org_id?: number | null;
 
@@ -41,18 +41,18 @@ export class NewProjectForm {
 }
 
 export class ProjectForm extends ChangeForm {
-  @IfGiven()
+  @IfPresent()
   @IsLine(100)
   name?: string;
 
-  @IsPerson()
-  billing_user_id?: PersonName | null;
+  @IsUserReference()
+  billing_user_id?: UserReference | null;
 
   @IsDollars()
   monthly_budget?: string | null;
 }
 
 export class MemberForm extends ChangeForm {
-  @IsPerson()
-  user_id?: PersonName | null;
+  @IsUserReference()
+  user_id?: UserReference | null;
 }

@@ -1,13 +1,13 @@
-import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
+import type { ListedProject, ListedMember, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
 import { column, type FieldModel, type TableModel, tableOf, type Translate } from '../../views';
 import {
-  type FileColumns,
+  type CsvColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
-  monthWords,
-  scopeWords,
+  describeMonth,
+  describeScope,
 } from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
@@ -16,7 +16,7 @@ import {
   type ActModel,
   actOf,
   type ObjectPageModel,
-  personField,
+  userField,
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
@@ -34,10 +34,10 @@ export function projectList(
   localisation: Localisation,
 ): ListDescription<ProjectLine> {
   const { translate } = localisation;
-  const make = { label: translate('projects.new'), href: `${path}/new` };
+  const newProjectLink = { label: translate('projects.new'), href: `${path}/new` };
   return {
     heading: translate('projects.heading'),
-    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
+    scope: `${describeMonth(localisation)} · ${describeScope(request, translate, scope)}`,
     columns: [
       column('people.name', 'text', ({ name }) => name),
       column('people.organisation', 'text', ({ organisation }) => organisation ?? '–', 'minor'),
@@ -52,13 +52,12 @@ export function projectList(
     nothingYet: {
       title: translate('projects.nothing-title'),
       text: translate('projects.nothing-text'),
-      action: make,
+      action: newProjectLink,
     },
-    actions: [make],
+    actions: [newProjectLink],
   };
 }
 
-/** A reader sees what projects are for, until they put the help away. */
 export const projectHelp = (closed: boolean, translate: Translate) => ({
   closed,
   path: '/dashboard/projects/help',
@@ -145,25 +144,25 @@ export function newProjectPage(
   };
 }
 
-interface People {
-  readonly members: readonly Member[];
-  readonly people: readonly UserName[];
+interface ProjectUsers {
+  readonly members: readonly ListedMember[];
+  readonly users: readonly UserName[];
 }
 
 export function projectPage(
   project: ProjectLine,
-  { members, people }: People,
+  { members, users }: ProjectUsers,
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;
   const isArchived = project.archivedAt !== null;
   const acts = isArchived
     ? []
-    : [editAct(project, people, translate), raiseAct(project, localisation), archiveAct(project, translate)];
+    : [editAct(project, users, translate), raiseAct(project, localisation), archiveAct(project, translate)];
   return {
     page: {
       heading: project.name,
-      scope: `${project.organisation ?? translate('people.no-organisation')} · ${monthWords(localisation)}`,
+      scope: `${project.organisation ?? translate('people.no-organisation')} · ${describeMonth(localisation)}`,
       crumb: { label: translate('projects.heading'), href: path },
       sections: [
         factsSection(project, localisation),
@@ -171,7 +170,7 @@ export function projectPage(
           id: 'members',
           heading: translate('projects.members'),
           table: membersTable(members, translate),
-          acts: isArchived ? [] : memberActs(project, { members, people }, translate),
+          acts: isArchived ? [] : memberActs(project, { members, users }, translate),
         },
         ...(acts.length === 0 ? [] : [{ id: 'changes', heading: translate('people.changes'), acts }]),
       ],
@@ -202,7 +201,7 @@ function factsSection(project: ProjectLine, localisation: Localisation): Section
   };
 }
 
-const membersTable = (members: readonly Member[], translate: Translate): TableModel =>
+const membersTable = (members: readonly ListedMember[], translate: Translate): TableModel =>
   tableOf(
     members,
     {
@@ -217,7 +216,7 @@ const membersTable = (members: readonly Member[], translate: Translate): TableMo
     translate,
   );
 
-const editAct = (project: ProjectLine, people: readonly UserName[], translate: Translate): ActModel =>
+const editAct = (project: ProjectLine, users: readonly UserName[], translate: Translate): ActModel =>
   actOf(
     {
       id: 'edit',
@@ -227,7 +226,7 @@ const editAct = (project: ProjectLine, people: readonly UserName[], translate: T
       version: project.version,
       fields: [
         nameField(project.name, translate),
-        personField(
+        userField(
           {
             id: 'billing_user_id',
             name: 'billing_user_id',
@@ -235,7 +234,7 @@ const editAct = (project: ProjectLine, people: readonly UserName[], translate: T
             placeholder: translate('projects.usual-payer'),
             optional: true,
           },
-          people,
+          users,
           project.billingUser,
         ),
         moneyField('monthly_budget', 'organisations.budget', project.budget ?? undefined, translate),
@@ -269,16 +268,16 @@ const archiveAct = (project: ProjectLine, translate: Translate): ActModel =>
     translate,
   );
 
-function memberActs({ id }: ProjectLine, { members, people }: People, translate: Translate): ActModel[] {
-  const inside = new Set(members.map((member) => member.id));
-  const others = people.filter((person) => !inside.has(person.id));
+function memberActs({ id }: ProjectLine, { members, users }: ProjectUsers, translate: Translate): ActModel[] {
+  const memberIds = new Set(members.map((member) => member.id));
+  const others = users.filter((user) => !memberIds.has(user.id));
   const add = actOf(
     {
       id: 'add-member',
       label: translate('projects.add-member'),
       action: `${path}/${id}/members`,
       fields: [
-        personField(
+        userField(
           { id: 'user_id', name: 'user_id', label: translate('projects.member'), required: true },
           others,
           null,
@@ -305,7 +304,7 @@ function memberActs({ id }: ProjectLine, { members, people }: People, translate:
   return [add, ...removals];
 }
 
-export const projectFile: FileColumns<ProjectLine> = {
+export const projectCsvColumns: CsvColumns<ProjectLine> = {
   project_id: ({ id }) => id,
   name: ({ name }) => name,
   organisation: ({ organisation }) => organisation,

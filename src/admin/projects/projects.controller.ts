@@ -1,9 +1,9 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import {
-  type Acting,
+  type ActorContext,
   AdminViewService,
   PersonalSettings,
-  placeActs,
+  objectActs,
   type ProjectFields,
   Projects,
   UserRegister,
@@ -18,9 +18,9 @@ import {
   adminScope,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   listData,
   listPage,
@@ -30,7 +30,7 @@ import {
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
 import { BudgetRaiseForm } from '../pages/budget-raise';
-import { ChangeForm, missingField, nanoOf, type PersonName, targetOf, textOf } from '../pages/fields';
+import { ChangeForm, missingField, nanoOf, type UserReference, targetOf, textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import {
   MemberForm,
@@ -46,16 +46,16 @@ import {
   type ProjectLine,
   projectList,
   projectPage,
-  projectFile,
+  projectCsvColumns,
 } from './project-pages';
 
 const path = '/dashboard/admin/projects';
-const access = () => Access.role(placeActs.projects);
-const ROWS_A_PAGE = 50;
-const MOST_ROWS = 10_000;
-const ROWS_AT_ONCE = 200;
+const access = () => Access.role(objectActs.projects);
+const PAGE_SIZE = 50;
+const MAX_EXPORT_ROWS = 10_000;
+const EXPORT_BATCH_SIZE = 200;
 
-const actingOf = (request: HttpRequest): Acting => ({
+const actingOf = (request: HttpRequest): ActorContext => ({
   actor: actorOf(request),
   scope: adminScope(request),
 });
@@ -66,7 +66,6 @@ const filterOf = (query: ProjectListQuery) => ({
   archived: query.state === 'archived',
 });
 
-/** Projects: the platform's of all organisations, an organisation's, or those one has made or belongs to. */
 @Controller()
 export class ProjectsController {
   constructor(
@@ -84,34 +83,34 @@ export class ProjectsController {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
     const { translate } = localisation;
-    const [found, organisations, closed] = await Promise.all([
-      this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
+    const [projects, organisations, closed] = await Promise.all([
+      this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: PAGE_SIZE }),
       scope.kind === 'platform' ? this.names.organisations(query.org_id) : [],
       this.personal.isHelpClosed(actorOf(request).userId, 'projects'),
     ]);
-    const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
+    const page = { ...projects, rows: await this.budgets.withBudgets('project', projects.rows) };
     const description = projectList(request, query, { organisations, scope }, localisation);
     return {
       ...listPage(request, page, description, translate),
       help: projectHelp(closed, translate),
-      data: listData(page, projectFile),
+      data: listData(page, projectCsvColumns),
     };
   }
 
   @Csv(`${path}/export`, access(), 'projects')
-  export(@Query() query: ProjectListQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: ProjectListQuery, @Req() request: HttpRequest): CsvContent {
     const scope = adminScope(request);
-    const rows = everyRow<ProjectLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
-      const found = await this.projects.page(scope, { ...filterOf(query), ...page });
-      return { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
+    const rows = everyRow<ProjectLine>(MAX_EXPORT_ROWS, EXPORT_BATCH_SIZE, async (page) => {
+      const projects = await this.projects.page(scope, { ...filterOf(query), ...page });
+      return { ...projects, rows: await this.budgets.withBudgets('project', projects.rows) };
     });
-    return csvTable(rows, projectFile, MOST_ROWS);
+    return csvTable(rows, projectCsvColumns, MAX_EXPORT_ROWS);
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())
-  async make(@Req() request: HttpRequest): Promise<ObjectPageModel> {
+  async showNew(@Req() request: HttpRequest): Promise<ObjectPageModel> {
     const isPlatform = adminScope(request).kind === 'platform';
-    const organisations = isPlatform ? await this.names.organisationsToChoose() : [];
+    const organisations = isPlatform ? await this.names.organisationsForForm() : [];
     return newProjectPage(organisations, localisationOf(this.pages, request).translate);
   }
 
@@ -121,24 +120,24 @@ export class ProjectsController {
     @Req() request: HttpRequest,
   ): Promise<ObjectPageModel> {
     const scope = adminScope(request);
-    const found = await this.projects.get(scope, id);
-    const [[line], members, people] = await Promise.all([
-      this.budgets.withBudgets('project', [found]),
+    const project = await this.projects.get(scope, id);
+    const [[line], members, users] = await Promise.all([
+      this.budgets.withBudgets('project', [project]),
       this.projects.members(id),
-      this.users.names(scope, found.organisationId),
+      this.users.names(scope, project.organisationId),
     ]);
     if (line === undefined) throw fault('not_found');
-    return projectPage(line, { members, people }, localisationOf(this.pages, request));
+    return projectPage(line, { members, users }, localisationOf(this.pages, request));
   }
 
   @Action(path, access(), { audit: 'project.created' })
-  async create(@Body() form: NewProjectForm, @Req() request: HttpRequest): Promise<Done> {
+  async create(@Body() form: NewProjectForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const actor = actorOf(request);
     const scope = adminScope(request);
-    const own = scope.kind === 'organisation' ? scope.organisationId : actor.organisationId;
-    const fields = { name: form.name, organisationId: form.org_id ?? own };
-    const id = await this.projects.create({ actor, scope }, fields, (tx, made) =>
-      this.budgets.set(tx, { kind: 'project', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    const ownOrganisationId = scope.kind === 'organisation' ? scope.organisationId : actor.organisationId;
+    const fields = { name: form.name, organisationId: form.org_id ?? ownOrganisationId };
+    const id = await this.projects.create({ actor, scope }, fields, (tx, newId) =>
+      this.budgets.set(tx, { kind: 'project', id: newId }, nanoOf(form.monthly_budget) ?? undefined),
     );
     const { name } = form;
     return done(`${path}/${id}`, { ok: true, id, name }, 'administration.created', { name });
@@ -149,9 +148,9 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: ProjectForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const { name } = form;
-    const payer = await this.personOf(request, id, 'billing_user_id', form.billing_user_id);
+    const payer = await this.resolveUser(request, id, 'billing_user_id', form.billing_user_id);
     const fields: ProjectFields = {
       ...(name === undefined ? {} : { name }),
       ...(payer === undefined ? {} : { billingUserId: payer }),
@@ -160,7 +159,7 @@ export class ProjectsController {
     const changes = await this.projects.change(actingOf(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'project', id }, budget),
     );
-    return this.saved(id, { changed: Object.keys(changes) });
+    return this.respondSaved(id, { changed: Object.keys(changes) });
   }
 
   @Action(`${path}/:project_id/budget-raise`, access(), { audit: 'project.changed' })
@@ -168,10 +167,10 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const raise = this.budgets.raising({ kind: 'project', id }, form, actorOf(request).userId);
+  ): Promise<ActionResult> {
+    const raise = this.budgets.prepareRaise({ kind: 'project', id }, form, actorOf(request).userId);
     const changes = await this.projects.change(actingOf(request), targetOf(id, form), {}, raise);
-    return this.saved(id, { changed: Object.keys(changes) });
+    return this.respondSaved(id, { changed: Object.keys(changes) });
   }
 
   @Action(`${path}/:project_id/archive`, access(), { audit: 'project.archived' })
@@ -179,11 +178,11 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: ChangeForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.projects.archive(adminScope(request), targetOf(id, form), (tx) =>
-      this.keys.endOfProject(tx, id),
+      this.keys.revokeOfProject(tx, id),
     );
-    return this.saved(id);
+    return this.respondSaved(id);
   }
 
   @Action(`${path}/:project_id/members`, access(), { audit: 'project.member-added' })
@@ -191,11 +190,11 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: MemberForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    const userId = await this.personOf(request, id, 'user_id', form.user_id);
+  ): Promise<ActionResult> {
+    const userId = await this.resolveUser(request, id, 'user_id', form.user_id);
     if (typeof userId !== 'number') throw missingField('user_id');
     await this.projects.addMember(adminScope(request), targetOf(id, form), userId);
-    return this.saved(id);
+    return this.respondSaved(id);
   }
 
   @Action(`${path}/:project_id/members/:user_id/remove`, access(), { audit: 'project.member-removed' })
@@ -203,27 +202,26 @@ export class ProjectsController {
     @Param() { project_id: id, user_id: userId }: MemberParams,
     @Body() form: ChangeForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.projects.removeMember(adminScope(request), targetOf(id, form), userId, (tx) =>
-      this.keys.endOfMember(tx, id, userId),
+      this.keys.revokeOfMember(tx, id, userId),
     );
-    return this.saved(id);
+    return this.respondSaved(id);
   }
 
-  /** The person is one of the people of the project's organisation. */
-  private async personOf(
+  private async resolveUser(
     request: HttpRequest,
     projectId: number,
     param: string,
-    named: PersonName | null | undefined,
+    userReference: UserReference | null | undefined,
   ): Promise<number | null | undefined> {
-    if (typeof named !== 'string') return named;
+    if (typeof userReference !== 'string') return userReference;
     const scope = adminScope(request);
     const { organisationId } = await this.projects.get(scope, projectId);
-    return this.users.numberOf(scope, named, { param, organisationId });
+    return this.users.resolveUserId(scope, userReference, { param, organisationId });
   }
 
-  private saved(id: number, facts: object = {}): Done {
-    return done(`${path}/${id}`, { ok: true, id, ...facts }, 'administration.saved');
+  private respondSaved(id: number, body: object = {}): ActionResult {
+    return done(`${path}/${id}`, { ok: true, id, ...body }, 'administration.saved');
   }
 }

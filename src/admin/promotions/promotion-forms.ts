@@ -2,19 +2,19 @@ import { IsIn } from '../../platform';
 import { promotionScopes, type PromotionScope } from '../../billing';
 import {
   ChangeForm,
-  IsComing,
+  IsFutureTime,
   IsDollars,
   IsFlag,
   IsId,
   IsIdOrNone,
   IsLine,
-  IsLineIfAny,
-  IsPerson,
-  ListQuery,
-  type PersonName,
+  IsOptionalLine,
+  IsUserReference,
+  AdminListQuery,
+  type UserReference,
 } from '../pages/fields';
 
-export class PromotionListQuery extends ListQuery {}
+export class PromotionListQuery extends AdminListQuery {}
 
 export class PromotionParams {
   @IsId()
@@ -28,8 +28,8 @@ export class NewPromotionForm {
   @IsIn(promotionScopes)
   scope: PromotionScope;
 
-  @IsPerson()
-  user_id?: PersonName | null;
+  @IsUserReference()
+  user_id?: UserReference | null;
 
   @IsIdOrNone()
   org_id?: number | null;
@@ -37,19 +37,18 @@ export class NewPromotionForm {
   @IsDollars()
   amount?: string | null;
 
-  /** A day is its first instant in UTC; null for never. */
-  @IsComing()
+  /** A date means its first instant in UTC; null for no end. */
+  @IsFutureTime()
   expires_at?: string | null;
 }
 
 export class PromotionForm extends ChangeForm {
-  @IsLineIfAny(100)
+  @IsOptionalLine(100)
   name?: string;
 
-  @IsComing()
+  @IsFutureTime()
   expires_at?: string | null;
 
-  /** Ends the promotion now, before its end date. */
   @IsFlag()
   end?: boolean;
 }

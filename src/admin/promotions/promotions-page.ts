@@ -9,14 +9,14 @@ import {
   type ActModel,
   actOf,
   type ObjectPageModel,
-  personField,
+  userField,
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
 
 const path = '/dashboard/admin/promotions';
 
-interface Facts {
+interface PromotionsPageContext {
   readonly liability: Nano;
   readonly organisations: readonly OrganisationName[];
 }
@@ -24,7 +24,7 @@ interface Facts {
 export function promotionsPage(
   request: HttpRequest,
   page: Page<ListedPromotion>,
-  { liability, organisations }: Facts,
+  { liability, organisations }: PromotionsPageContext,
   localisation: Localisation,
 ): ObjectPageModel & { readonly pager: PagerModel } {
   const { translate, locale } = localisation;
@@ -73,7 +73,7 @@ function createAct(
           label: translate('promotions.scope-label'),
           options: choicesOf(promotionScopes, 'user', (scope) => translate(`promotions.scope.${scope}`)),
         },
-        personField(
+        userField(
           { id: 'user_id', name: 'user_id', label: translate('promotions.user'), optional: true },
           [],
           null,
@@ -101,7 +101,7 @@ const textField = (name: string, label: string, value: string): FieldModel => ({
   autocomplete: 'off',
 });
 
-/** With its time: a day alone would move the end of a promotion that is only renamed. */
+/** Includes the time; a date only would move the end of a promotion that is merely renamed. */
 const endField = (id: string, at: Date | null, translate: Localisation['translate']): FieldModel => ({
   id,
   name: 'expires_at',

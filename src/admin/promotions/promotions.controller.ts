@@ -1,25 +1,25 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { Promotions, type PromotionScope } from '../../billing';
-import { AdminViewService, placeActs, UserRegister } from '../../identity';
+import { AdminViewService, objectActs, UserRegister } from '../../identity';
 import { instantField, type Nano, platformScope, validationFault } from '../../kernel';
 import {
   Access,
   Action,
   actorOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
   PageRenderer,
 } from '../../web';
-import { missingField, nanoOf, type PersonName, textOf } from '../pages/fields';
+import { missingField, nanoOf, type UserReference, textOf } from '../pages/fields';
 import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
 import { promotionsPage } from './promotions-page';
 
 const path = '/dashboard/admin/promotions';
-const access = () => Access.role(placeActs.promotions);
-const ROWS_A_PAGE = 25;
+const access = () => Access.role(objectActs.promotions);
+const PAGE_SIZE = 25;
 
 const endOf = (text: string | null | undefined): Date | null =>
   text === null || text === undefined ? null : instantField(text, 'expires_at');
@@ -35,28 +35,31 @@ export class PromotionsController {
 
   @Page(path, 'pages/admin/object', access())
   async list(@Query() query: PromotionListQuery, @Req() request: HttpRequest) {
-    const filter = { text: textOf(query.q), cursor: query.cursor ?? null, limit: ROWS_A_PAGE };
+    const filter = { text: textOf(query.q), cursor: query.cursor ?? null, limit: PAGE_SIZE };
     const [page, liability, organisations] = await Promise.all([
       this.promotions.page(filter),
       this.promotions.liability(),
-      this.names.organisationsToChoose(),
+      this.names.organisationsForForm(),
     ]);
     return promotionsPage(request, page, { liability, organisations }, localisationOf(this.pages, request));
   }
 
-  /** A former address of the same route. */
+  /** Legacy alias of the route below. */
   @Action(path, access(), { audit: 'promotion.granted' })
-  grant(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<Done> {
-    return this.created(form, request);
+  grant(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.createPromotion(form, request);
   }
 
   @Action(`${path}/create`, access(), { audit: 'promotion.granted' })
-  create(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<Done> {
-    return this.created(form, request);
+  create(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.createPromotion(form, request);
   }
 
   @Action(`${path}/:grant_id/update`, access(), { audit: 'promotion.changed' })
-  async update(@Param() { grant_id: id }: PromotionParams, @Body() form: PromotionForm): Promise<Done> {
+  async update(
+    @Param() { grant_id: id }: PromotionParams,
+    @Body() form: PromotionForm,
+  ): Promise<ActionResult> {
     const { name, version, reason, end, expires_at: expires } = form;
     const changes = await this.promotions.change({
       id,
@@ -68,17 +71,19 @@ export class PromotionsController {
     return done(path, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
 
-  private async created(form: NewPromotionForm, request: HttpRequest): Promise<Done> {
+  private async createPromotion(form: NewPromotionForm, request: HttpRequest): Promise<ActionResult> {
     const { name, scope } = form;
-    const person = scope === 'user' ? (form.user_id ?? null) : null;
+    const userReference = scope === 'user' ? (form.user_id ?? null) : null;
     const organisationId = scope === 'organisation' ? (form.org_id ?? null) : null;
-    if (scope === 'user' && person === null) throw missingField('user_id');
+    if (scope === 'user' && userReference === null) throw missingField('user_id');
     if (scope === 'organisation' && organisationId === null) throw missingField('org_id');
-    // A promotion whose fields contradict each other could pay everyone instead of one person.
-    if (person === null) refuseTarget('user_id', form.user_id, scope);
+    // A promotion with contradictory fields could pay every user instead of one.
+    if (userReference === null) refuseTarget('user_id', form.user_id, scope);
     if (organisationId === null) refuseTarget('org_id', form.org_id, scope);
     const userId =
-      person === null ? null : await this.users.numberOf(platformScope, person, { param: 'user_id' });
+      userReference === null
+        ? null
+        : await this.users.resolveUserId(platformScope, userReference, { param: 'user_id' });
     if (userId !== null) await this.users.get(platformScope, userId);
     const id = await this.promotions.create({
       name,
@@ -93,7 +98,7 @@ export class PromotionsController {
   }
 }
 
-function refuseTarget(name: string, value: PersonName | null | undefined, scope: PromotionScope): void {
+function refuseTarget(name: string, value: UserReference | null | undefined, scope: PromotionScope): void {
   if (value === null || value === undefined) return;
   const msg = `${name} is not for the scope ${scope}; leave it out, or choose another scope.`;
   throw validationFault([{ loc: ['body', name], msg, type: 'otherScope' }], { message: msg });

@@ -1,18 +1,17 @@
-import { atLeast, type Role } from '../../kernel';
-import { type HeldBack, QUARANTINE_PATH } from '../../quarantine';
+import { atLeast, type UserRole } from '../../kernel';
+import { type QuarantineSummary, QUARANTINE_PATH } from '../../quarantine';
 import { type BannerModel, formatTime, type Locale, type Translate } from '../../views';
 
-interface Shown {
-  readonly role: Role;
+interface QuarantineBannerContext {
+  readonly role: UserRole;
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
 }
 
-/** What an open quarantine holds, and for owners, who decide, the way there; null: none is open. */
 export function quarantineBanner(
-  held: HeldBack | null,
-  { role, locale, timeZone, translate }: Shown,
+  held: QuarantineSummary | null,
+  { role, locale, timeZone, translate }: QuarantineBannerContext,
 ): BannerModel | null {
   if (held === null) return null;
   const time = formatTime(locale, timeZone, held.moment, 'full');

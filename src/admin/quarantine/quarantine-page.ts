@@ -1,25 +1,31 @@
 import type { ManagedKey } from '../../keys';
 import type { Page } from '../../platform';
-import { type Between, choices, type Group, QUARANTINE_PATH, type ProcessorFinding } from '../../quarantine';
-import { column, type Figure, type LabelledFigure, mixed, tableOf } from '../../views';
+import {
+  type QuarantineDetails,
+  groupChoices,
+  type DecisionGroup,
+  QUARANTINE_PATH,
+  type ProcessorFinding,
+} from '../../quarantine';
+import { column, type Figure, type LabelledFigure, mixedColumn, tableOf } from '../../views';
 import type { Localisation } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { actOf, type ObjectPageModel, type SectionModel } from '../pages/object-page';
 
-type Words = Localisation['translate'];
+type PageTranslate = Localisation['translate'];
 
 const fact = (label: string, figure: Figure): LabelledFigure => ({ label, figure });
 const text = (value: string): Figure => ({ kind: 'text', value });
 const number = (value: number): Figure => ({ kind: 'number', value });
 const time = (value: Date | string | null): Figure => ({ kind: 'time', value });
 
-export interface QuarantineShown {
-  readonly between: Between;
+export interface QuarantinePageContext {
+  readonly between: QuarantineDetails;
   readonly keys: Page<ManagedKey>;
 }
 
 export function quarantinePage(
-  { between, keys }: QuarantineShown,
+  { between, keys }: QuarantinePageContext,
   { translate }: Localisation,
 ): ObjectPageModel {
   const isOpen = between.row.releasedAt === null;
@@ -37,27 +43,28 @@ export function quarantinePage(
   };
 }
 
-function aboutSection({ row, journals }: Between, translate: Words): SectionModel {
+function aboutSection({ row, journals }: QuarantineDetails, translate: PageTranslate): SectionModel {
   const { ended, findings, trouble, releasedAt } = row;
-  const said = (key: string, figure: Figure): LabelledFigure => fact(translate(`quarantine.${key}`), figure);
+  const aboutFact = (key: string, figure: Figure): LabelledFigure =>
+    fact(translate(`quarantine.${key}`), figure);
   return {
     id: 'about',
     heading: translate('quarantine.about'),
     facts: [
-      said('moment', time(row.moment)),
-      said('restored', time(row.restoredAt)),
-      ...(row.backup === null ? [] : [said('backup', { kind: 'code', value: row.backup } as const)]),
-      said('ended-sessions', number(ended.sessions)),
-      said('ended-links', number(ended.links)),
-      said('ended-invitations', number(ended.invitations)),
-      said('journals-set-aside', number(journals.length)),
+      aboutFact('moment', time(row.moment)),
+      aboutFact('restored', time(row.restoredAt)),
+      ...(row.backup === null ? [] : [aboutFact('backup', { kind: 'code', value: row.backup } as const)]),
+      aboutFact('ended-sessions', number(ended.sessions)),
+      aboutFact('ended-links', number(ended.links)),
+      aboutFact('ended-invitations', number(ended.invitations)),
+      aboutFact('journals-set-aside', number(journals.length)),
       ...Object.entries(findings?.jobs ?? {}).map(([queue, count]) =>
         fact(translate('quarantine.jobs', { queue }), number(count)),
       ),
-      ...(releasedAt === null ? [] : [said('released', time(releasedAt))]),
-      ...(releasedAt === null && row.decidedAt !== null ? [said('decided', time(row.decidedAt))] : []),
-      ...(trouble === null ? [] : [said('trouble', text(trouble))]),
-      said('looked', findings === null ? text(translate('quarantine.not-looked')) : time(findings.at)),
+      ...(releasedAt === null ? [] : [aboutFact('released', time(releasedAt))]),
+      ...(releasedAt === null && row.decidedAt !== null ? [aboutFact('decided', time(row.decidedAt))] : []),
+      ...(trouble === null ? [] : [aboutFact('trouble', text(trouble))]),
+      aboutFact('looked', findings === null ? text(translate('quarantine.not-looked')) : time(findings.at)),
     ],
     ...(releasedAt === null
       ? {
@@ -79,8 +86,8 @@ function aboutSection({ row, journals }: Between, translate: Words): SectionMode
   };
 }
 
-function releaseSection({ row, needed }: Between, translate: Words): SectionModel {
-  const field = (group: Group) => ({
+function releaseSection({ row, needed }: QuarantineDetails, translate: PageTranslate): SectionModel {
+  const field = (group: DecisionGroup) => ({
     id: `release-${group}`,
     name: group,
     type: 'select' as const,
@@ -88,7 +95,7 @@ function releaseSection({ row, needed }: Between, translate: Words): SectionMode
     help: translate(`quarantine.help.${group}`),
     required: true,
     options: choicesOf(
-      choices[group] as readonly string[],
+      groupChoices[group] as readonly string[],
       row.decisions?.[group] ?? '',
       (choice) => translate(`quarantine.choice.${group}.${choice}`),
       translate('quarantine.choose'),
@@ -116,7 +123,7 @@ function releaseSection({ row, needed }: Between, translate: Words): SectionMode
   };
 }
 
-const chargesSection = ({ charges }: Between, translate: Words): SectionModel => ({
+const chargesSection = ({ charges }: QuarantineDetails, translate: PageTranslate): SectionModel => ({
   id: 'charges',
   heading: translate('quarantine.charges'),
   table: tableOf(
@@ -124,7 +131,7 @@ const chargesSection = ({ charges }: Between, translate: Words): SectionModel =>
     {
       caption: translate('quarantine.charges'),
       columns: [
-        mixed(
+        mixedColumn(
           'quarantine.key',
           ({ name, publicId }) => ({
             ...text(name ?? translate('quarantine.unknown-key')),
@@ -143,7 +150,7 @@ const chargesSection = ({ charges }: Between, translate: Words): SectionModel =>
   ),
 });
 
-const nodesSection = ({ nodes }: Between, translate: Words): SectionModel => ({
+const nodesSection = ({ nodes }: QuarantineDetails, translate: PageTranslate): SectionModel => ({
   id: 'nodes',
   heading: translate('quarantine.nodes'),
   table: tableOf(
@@ -162,19 +169,19 @@ const nodesSection = ({ nodes }: Between, translate: Words): SectionModel => ({
   ),
 });
 
-function paymentsSection(found: ProcessorFinding, translate: Words): SectionModel {
+function paymentsSection(finding: ProcessorFinding, translate: PageTranslate): SectionModel {
   const section = { id: 'payments', heading: translate('quarantine.payments') };
-  if (found.state === 'off')
+  if (finding.state === 'off')
     return {
       ...section,
       facts: [fact(translate('quarantine.processor'), text(translate('quarantine.processor-off')))],
     };
-  if (found.state === 'unreached')
-    return { ...section, facts: [fact(translate('quarantine.processor-unreached'), text(found.error))] };
+  if (finding.state === 'unreached')
+    return { ...section, facts: [fact(translate('quarantine.processor-unreached'), text(finding.error))] };
   return {
     ...section,
     table: tableOf(
-      found.differences,
+      finding.differences,
       {
         caption: translate('quarantine.payments'),
         columns: [
@@ -187,7 +194,7 @@ function paymentsSection(found: ProcessorFinding, translate: Words): SectionMode
         ],
         empty: {
           title: translate('quarantine.no-differences'),
-          text: translate('quarantine.no-differences-text', { count: found.payments }),
+          text: translate('quarantine.no-differences-text', { count: finding.payments }),
         },
       },
       translate,
@@ -198,7 +205,7 @@ function paymentsSection(found: ProcessorFinding, translate: Words): SectionMode
 const NANO_PER_CENT = 10_000_000n;
 const nanoOf = (cents: string): bigint => BigInt(cents) * NANO_PER_CENT;
 
-const tapsSection = ({ taps }: Between, translate: Words): SectionModel => ({
+const tapsSection = ({ taps }: QuarantineDetails, translate: PageTranslate): SectionModel => ({
   id: 'taps',
   heading: translate('quarantine.taps'),
   table: tableOf(
@@ -217,7 +224,11 @@ const tapsSection = ({ taps }: Between, translate: Words): SectionModel => ({
   ),
 });
 
-const keysSection = ({ keysAlive }: Between, keys: Page<ManagedKey>, translate: Words): SectionModel => ({
+const keysSection = (
+  { keysAlive }: QuarantineDetails,
+  keys: Page<ManagedKey>,
+  translate: PageTranslate,
+): SectionModel => ({
   id: 'keys',
   heading: translate('quarantine.keys'),
   scope: translate('quarantine.keys-scope', { count: keysAlive }),
@@ -226,7 +237,7 @@ const keysSection = ({ keysAlive }: Between, keys: Page<ManagedKey>, translate: 
     {
       caption: translate('quarantine.keys'),
       columns: [
-        mixed('quarantine.key', ({ name, publicId }) => ({ ...text(name), note: publicId }), 'heading'),
+        mixedColumn('quarantine.key', ({ name, publicId }) => ({ ...text(name), note: publicId }), 'heading'),
         column('quarantine.key-created', 'time', ({ createdAt }) => createdAt),
         column('quarantine.key-maker', 'text', ({ createdBy }) => createdBy, 'minor'),
       ],

@@ -1,38 +1,40 @@
 import { line, oneOf } from '../../kernel';
-import { Takes } from '../../platform';
-import { choices, type Decisions, type Group, groups } from '../../quarantine';
+import { ParsedBy } from '../../platform';
+import { groupChoices, type Decisions, type DecisionGroup, decisionGroups } from '../../quarantine';
 
-/** A choice for each group. Which of them are needed depends on what there is. */
+/** A choice per group; the required groups depend on the quarantined data. */
 export class ReleaseForm {
-  @Takes(oneOf(choices.keys).orBlank())
+  @ParsedBy(oneOf(groupChoices.keys).orBlank())
   keys?: Decisions['keys'];
 
-  @Takes(oneOf(choices.journals).orBlank())
+  @ParsedBy(oneOf(groupChoices.journals).orBlank())
   journals?: Decisions['journals'];
 
-  @Takes(oneOf(choices.nodes).orBlank())
+  @ParsedBy(oneOf(groupChoices.nodes).orBlank())
   nodes?: Decisions['nodes'];
 
-  @Takes(oneOf(choices.payments).orBlank())
+  @ParsedBy(oneOf(groupChoices.payments).orBlank())
   payments?: Decisions['payments'];
 
-  @Takes(oneOf(choices.mails).orBlank())
+  @ParsedBy(oneOf(groupChoices.mails).orBlank())
   mails?: Decisions['mails'];
 
-  @Takes(oneOf(choices.evaluations).orBlank())
+  @ParsedBy(oneOf(groupChoices.evaluations).orBlank())
   evaluations?: Decisions['evaluations'];
 
-  @Takes(oneOf(choices.taps).orBlank())
+  @ParsedBy(oneOf(groupChoices.taps).orBlank())
   taps?: Decisions['taps'];
 }
 
-export const decisionsIn = (form: ReleaseForm): Decisions =>
+export const decisionsOf = (form: ReleaseForm): Decisions =>
   Object.fromEntries(
-    groups.flatMap((group: Group) => (form[group] === undefined ? [] : [[group, form[group]]])),
+    decisionGroups.flatMap((group: DecisionGroup) =>
+      form[group] === undefined ? [] : [[group, form[group]]],
+    ),
   );
 
 export class KeyForm {
-  /** The public id of the key. */
-  @Takes(line(100))
+  /** Public id of the key. */
+  @ParsedBy(line(100))
   key: string;
 }

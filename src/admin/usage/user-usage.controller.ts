@@ -1,18 +1,17 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { presentUsage, UsageParameters, UsageQuery, usageQuestionOf } from '../../audit';
+import { presentUsage, UsageParameters, UsageQuery, toUsageRequest } from '../../audit';
 import { ProfileService } from '../../identity';
 import { fault, rowId } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { Access, adminScope, Data, type HttpRequest, PageRenderer } from '../../web';
 
-const MOST_GROUPS = 100;
+const MAX_GROUPS = 100;
 
 class UserUsageParameters extends UsageParameters {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   user_id: number;
 }
 
-/** The usage of one person, for readers who may see that person. */
 @Controller()
 export class UserUsageController {
   constructor(
@@ -27,8 +26,8 @@ export class UserUsageController {
     const userId = query.user_id;
     if (!(await this.profiles.isWithin(scope, userId)))
       throw fault('not_found', { param: 'user_id', message: 'There is no such person.' });
-    const asked = usageQuestionOf(query, Date.now(), this.pages.timeZoneOf(request));
-    const question = { ...asked, filter: { ...asked.filter, userId }, mostGroups: MOST_GROUPS };
-    return presentUsage(question, await this.usage.ask(scope, question));
+    const baseQuery = toUsageRequest(query, Date.now(), this.pages.timeZoneOf(request));
+    const usageQuery = { ...baseQuery, filter: { ...baseQuery.filter, userId }, mostGroups: MAX_GROUPS };
+    return presentUsage(usageQuery, await this.usage.read(scope, usageQuery));
   }
 }

@@ -1,24 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
 import {
-  type Acting,
+  type ActorContext,
   PendingSteps,
   resetSecondFactor,
   ResellerDomains,
-  type Target,
+  type EditTarget,
   UserEditor,
 } from '../../identity';
 import { Mailer, Settings } from '../../platform';
 import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 
-interface Person {
+interface ResetUser {
   readonly id: number;
   readonly email: string;
   readonly displayName: string;
   readonly preferredLanguage: string;
 }
 
-/** Frees a person who has lost the device and the recovery codes, and tells them by mail. */
 @Injectable()
 export class SecondFactorResets {
   constructor(
@@ -30,21 +29,21 @@ export class SecondFactorResets {
     private readonly settings: Settings,
   ) {}
 
-  async reset(acting: Acting, target: Target): Promise<Changes> {
+  async reset(acting: ActorContext, target: EditTarget): Promise<Changes> {
     const kind = { act: 'second-factor-reset', action: 'user.second-factor-reset' } as const;
-    let told: Person | null = null;
+    let userToNotify: ResetUser | null = null;
     const changes = await this.editor.change(acting, target, kind, async (tx, user) => {
       if (!(await resetSecondFactor(tx, user.id, this.pending))) return {};
-      told = user;
+      userToNotify = user;
       return changesOf({ second_factor: true }, { second_factor: false });
     });
     const { displayName, email } = acting.actor;
-    if (told !== null) await this.tell(told, displayName === '' ? email : displayName);
+    if (userToNotify !== null) await this.notify(userToNotify, displayName === '' ? email : displayName);
     return changes;
   }
 
-  private async tell(
-    { id, email, displayName: name, preferredLanguage }: Person,
+  private async notify(
+    { id, email, displayName: name, preferredLanguage }: ResetUser,
     administrator: string,
   ): Promise<void> {
     const reseller = await this.resellers.ofAccount(id);

@@ -1,6 +1,6 @@
 import type { InvoicePayment, InvoiceState, LimitState, WalletState } from '../../billing';
-import { billingTypes, type ListedDepartment, refusalOf, type UserAct, userActs } from '../../identity';
-import { atLeast, budgetPeriods, mayGrant, roles } from '../../kernel';
+import { billingTypes, type ListedDepartment, refusalReason, type UserAct, userActs } from '../../identity';
+import { atLeast, budgetPeriods, canGrant, roles } from '../../kernel';
 import { type FieldModel, formatMoney, type Translate } from '../../views';
 import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
@@ -12,47 +12,44 @@ import {
   actOf,
   confirmationField,
   flagField,
-  personField,
+  userField,
   pickerOf,
 } from '../pages/object-page';
-import type { ShownUser } from './shown-user';
-import { billingWords } from './user-list';
+import type { UserPageContext } from './user-page-context';
+import { billingText } from './user-list';
 
-export interface UserMoney {
+export interface UserFinances {
   readonly wallet: WalletState;
   readonly invoice: InvoiceState;
-  /** The newest payments of invoices. */
   readonly payments: readonly InvoicePayment[];
-  /** It is set by the platform. */
+  /** Budget set by the platform. */
   readonly monthly: LimitState | null;
-  /** It is set by the organisation, with a period of its own. */
+  /** Budget set by the organisation, with its own period. */
   readonly budget: LimitState | null;
 }
 
-export interface UserPlace {
+export interface UserActOptions {
   readonly departments: readonly ListedDepartment[];
   readonly hasSecondFactor: boolean;
 }
 
-/** `org` and `department` are short forms for addresses; the policy uses the full names. */
-const addresses: Partial<Record<UserAct, string>> = { organisation: 'org' };
+const pathSegments: Partial<Record<UserAct, string>> = { organisation: 'org' };
 
-/** The changes of the policy's table, each with its form or the reason why the reader may not make it. */
 export function actsOf(
-  shown: ShownUser,
-  money: UserMoney,
-  { departments, hasSecondFactor }: UserPlace,
+  context: UserPageContext,
+  money: UserFinances,
+  { departments, hasSecondFactor }: UserActOptions,
   localisation: Localisation,
 ): ActModel[] {
-  const { user } = shown;
+  const { user } = context;
   const { translate } = localisation;
-  const act: MakeAct = (name, input) => {
-    const refusal = refusalWords(shown, name, translate);
+  const act: ActBuilder = (name, input) => {
+    const refusal = refusalText(context, name, translate);
     return actOf(
       {
         id: `act-${name}`,
         label: translate(`people.act.${name}`),
-        action: `/dashboard/admin/users/${user.id}/${addresses[name] ?? name}`,
+        action: `/dashboard/admin/users/${user.id}/${pathSegments[name] ?? name}`,
         version: user.version,
         ...input,
         ...(refusal === null ? {} : { refusal }),
@@ -61,10 +58,10 @@ export function actsOf(
     );
   };
   return [
-    ...membershipActs(act, shown, departments, translate),
-    ...moneyActs(act, shown, money, localisation),
-    ...(isOfInvoices(shown, money) ? invoiceActs(act, shown, money, localisation) : []),
-    act('second-factor-reset', secondFactorInput(shown, hasSecondFactor, translate)),
+    ...membershipActs(act, context, departments, translate),
+    ...moneyActs(act, context, money, localisation),
+    ...(hasInvoices(context, money) ? invoiceActs(act, context, money, localisation) : []),
+    act('second-factor-reset', secondFactorInput(context, hasSecondFactor, translate)),
     act('hard-delete', {
       danger: true,
       submit: translate('people.act.hard-delete'),
@@ -74,20 +71,20 @@ export function actsOf(
   ];
 }
 
-type MakeAct = (name: UserAct, input: Omit<ActInput, 'id' | 'label' | 'action' | 'version'>) => ActModel;
+type ActBuilder = (name: UserAct, input: Omit<ActInput, 'id' | 'label' | 'action' | 'version'>) => ActModel;
 
 function membershipActs(
-  act: MakeAct,
-  shown: ShownUser,
+  act: ActBuilder,
+  context: UserPageContext,
   departments: readonly ListedDepartment[],
   translate: Translate,
 ): ActModel[] {
-  const { user, names } = shown;
+  const { user, names } = context;
   return [
-    act('role', { value: translate(`people.role.${user.role}`), fields: [roleField(shown, translate)] }),
+    act('role', { value: translate(`people.role.${user.role}`), fields: [roleField(context, translate)] }),
     act('status', {
       value: translate(`people.status.${user.status}`),
-      fields: [statusField(shown, translate)],
+      fields: [statusField(context, translate)],
     }),
     act('organisation', {
       value: user.organisation ?? translate('people.no-organisation'),
@@ -115,16 +112,21 @@ function membershipActs(
   ];
 }
 
-function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisation: Localisation): ActModel[] {
-  const { user } = shown;
+function moneyActs(
+  act: ActBuilder,
+  context: UserPageContext,
+  money: UserFinances,
+  localisation: Localisation,
+): ActModel[] {
+  const { user } = context;
   const { translate, locale } = localisation;
   const dollars = (amount: bigint | undefined) =>
     amount === undefined ? translate('people.no-limit') : formatMoney(locale, amount);
   return [
     act('billing-config', {
-      value: `${billingWords(user, translate)}${user.delegate === null ? '' : ` · ${user.delegate}`}`,
+      value: `${billingText(user, translate)}${user.delegate === null ? '' : ` · ${user.delegate}`}`,
       note: translate('people.billing-note'),
-      fields: billingFields(shown, money, translate),
+      fields: billingFields(context, money, translate),
     }),
     act('credit-limit', {
       value: dollars(money.wallet.creditLimit),
@@ -145,20 +147,19 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisatio
   ];
 }
 
-/** Whoever is billed by invoice, or was and owes or paid. */
-export const isOfInvoices = ({ user }: ShownUser, { invoice, payments }: UserMoney): boolean =>
+export const hasInvoices = ({ user }: UserPageContext, { invoice, payments }: UserFinances): boolean =>
   user.billingType === 'invoiced' || invoice.owed !== 0n || payments.length > 0;
 
-/** Payments of invoices, for those who may record them; others see them on the tab of billing. */
+/** Acts for invoice payments; other readers see the payments on the billing tab. */
 function invoiceActs(
-  act: MakeAct,
-  shown: ShownUser,
-  { invoice, payments }: UserMoney,
+  act: ActBuilder,
+  context: UserPageContext,
+  { invoice, payments }: UserFinances,
   { translate, locale }: Localisation,
 ): ActModel[] {
-  if (refusalOf(shown.acting.actor, 'invoice-payment', shown.user) !== null) return [];
-  const standing = payments.filter(({ undoneAt }) => undoneAt === null);
-  const choices = standing.map(({ id, reference, amount }) => ({
+  if (refusalReason(context.acting.actor, 'invoice-payment', context.user) !== null) return [];
+  const activePayments = payments.filter(({ undoneAt }) => undoneAt === null);
+  const choices = activePayments.map(({ id, reference, amount }) => ({
     value: String(id),
     label: `${reference} · ${formatMoney(locale, amount)}`,
   }));
@@ -202,7 +203,7 @@ function invoiceActs(
 }
 
 const secondFactorInput = (
-  { user }: ShownUser,
+  { user }: UserPageContext,
   isOn: boolean,
   translate: Translate,
 ): Omit<ActInput, 'id' | 'label' | 'action' | 'version'> => ({
@@ -223,26 +224,26 @@ const secondFactorInput = (
   ...(isOn ? {} : { refusal: translate('people.second-factor.nothing') }),
 });
 
-function refusalWords({ user, acting }: ShownUser, act: UserAct, translate: Translate): string | null {
-  const refusal = refusalOf(acting.actor, act, user);
+function refusalText({ user, acting }: UserPageContext, act: UserAct, translate: Translate): string | null {
+  const refusal = refusalReason(acting.actor, act, user);
   if (refusal === null) return null;
   if (refusal === 'self') return translate('refused.own-account');
   return translate('refused.role', { role: refusal });
 }
 
-const roleField = ({ user, acting }: ShownUser, translate: Translate): FieldModel => ({
+const roleField = ({ user, acting }: UserPageContext, translate: Translate): FieldModel => ({
   id: 'role',
   name: 'role',
   type: 'select',
   label: translate('people.role-label'),
   options: choicesOf(
-    roles.filter((role) => mayGrant(acting.actor.role, role)),
+    roles.filter((role) => canGrant(acting.actor.role, role)),
     user.role,
     (role) => `${translate(`people.role.${role}`)}: ${translate(`people.role-means.${role}`)}`,
   ),
 });
 
-const statusField = ({ user }: ShownUser, translate: Translate): FieldModel => ({
+const statusField = ({ user }: UserPageContext, translate: Translate): FieldModel => ({
   id: 'status',
   name: 'status',
   type: 'select',
@@ -254,11 +255,11 @@ const statusField = ({ user }: ShownUser, translate: Translate): FieldModel => (
 });
 
 function billingFields(
-  { user, acting, names }: ShownUser,
-  { budget }: UserMoney,
+  { user, acting, names }: UserPageContext,
+  { budget }: UserFinances,
   translate: Translate,
 ): FieldModel[] {
-  const mayInvoice = atLeast(acting.actor.role, userActs['billing-exempt'].minimum);
+  const canInvoice = atLeast(acting.actor.role, userActs['billing-exempt'].minimum);
   return [
     {
       id: 'billing_type',
@@ -266,12 +267,12 @@ function billingFields(
       type: 'select',
       label: translate('people.billing-type-label'),
       options: choicesOf(
-        billingTypes.filter((type) => type !== 'invoiced' || mayInvoice || user.billingType === type),
+        billingTypes.filter((type) => type !== 'invoiced' || canInvoice || user.billingType === type),
         user.billingType,
         (type) => translate(`people.billing-type.${type}`),
       ),
     },
-    personField(
+    userField(
       {
         id: 'delegate_user_id',
         name: 'delegate_user_id',

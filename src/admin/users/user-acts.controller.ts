@@ -1,18 +1,18 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
 import { type Changes } from '../../audit';
-import { budgetsOfPerson, Invoices, Limits } from '../../billing';
+import { budgetsOfUser, Invoices, Limits } from '../../billing';
 import {
-  type Acting,
+  type ActorContext,
   type ListedUser,
   userActs,
   UserEditor,
   UserErasure,
   UserRegister,
 } from '../../identity';
-import { refused, toJsonNumber } from '../../kernel';
-import { Access, Action, actorOf, adminScope, done, type Done, type HttpRequest } from '../../web';
+import { invalidField, toJsonNumber } from '../../kernel';
+import { Access, Action, actorOf, adminScope, done, type ActionResult, type HttpRequest } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { missingField, nanoOf, type PersonName, targetOf, unconfirmed } from '../pages/fields';
+import { missingField, nanoOf, type UserReference, targetOf, confirmationRequired } from '../pages/fields';
 import { SecondFactorResets } from './second-factor-resets.service';
 import { UserBilling } from './user-billing.service';
 import {
@@ -31,14 +31,13 @@ import {
   UserParams,
 } from './user-forms';
 
-const allowed = (act: keyof typeof userActs): MethodDecorator => Access.role(userActs[act].minimum);
-const below = (act: string): string => `/dashboard/admin/users/:user_id/${act}`;
-const actingOf = (request: HttpRequest): Acting => ({
+const requires = (act: keyof typeof userActs): MethodDecorator => Access.role(userActs[act].minimum);
+const actPath = (act: string): string => `/dashboard/admin/users/:user_id/${act}`;
+const actingOf = (request: HttpRequest): ActorContext => ({
   actor: actorOf(request),
   scope: adminScope(request),
 });
 
-/** Each field of an account has a form of its own; the policy's table says who may change it. */
 @Controller()
 export class UserActsController {
   constructor(
@@ -51,168 +50,171 @@ export class UserActsController {
     private readonly invoices: Invoices,
   ) {}
 
-  @Action(below('role'), allowed('role'), { audit: 'user.role-changed' })
+  @Action(actPath('role'), requires('role'), { audit: 'user.role-changed' })
   role(
     @Param() { user_id: id }: UserParams,
     @Body() form: RoleForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const work = this.editor.setRole(actingOf(request), targetOf(id, form), form.role);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('status'), allowed('status'), { audit: 'user.status-changed' })
+  @Action(actPath('status'), requires('status'), { audit: 'user.status-changed' })
   status(
     @Param() { user_id: id }: UserParams,
     @Body() form: StatusForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const work = this.editor.setStatus(actingOf(request), targetOf(id, form), form.status);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('billing-exempt'), allowed('billing-exempt'), { audit: 'user.billing-exempt-changed' })
+  @Action(actPath('billing-exempt'), requires('billing-exempt'), { audit: 'user.billing-exempt-changed' })
   exempt(
     @Param() { user_id: id }: UserParams,
     @Body() form: ExemptForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const work = this.editor.setBillingExempt(actingOf(request), targetOf(id, form), form.billing_exempt);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('credit-limit'), allowed('credit-limit'), { audit: 'user.credit-limit-changed' })
+  @Action(actPath('credit-limit'), requires('credit-limit'), { audit: 'user.credit-limit-changed' })
   creditLimit(
     @Param() { user_id: id }: UserParams,
     @Body() form: CreditLimitForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     if (form.credit_limit === undefined) throw missingField('credit_limit');
     const limit = nanoOf(form.credit_limit) ?? 0n;
     const work = this.billing.setCreditLimit(actingOf(request), targetOf(id, form), limit);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('monthly-budget'), allowed('monthly-budget'), { audit: 'user.monthly-budget-changed' })
+  @Action(actPath('monthly-budget'), requires('monthly-budget'), { audit: 'user.monthly-budget-changed' })
   monthlyBudget(
     @Param() { user_id: id }: UserParams,
     @Body() form: MonthlyBudgetForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     if (form.monthly_budget === undefined) throw missingField('monthly_budget');
     const budget = nanoOf(form.monthly_budget);
     const work = this.billing.setMonthlyBudget(actingOf(request), targetOf(id, form), budget);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('budget-raise'), allowed('budget-raise'), { audit: 'user.budget-raised' })
+  @Action(actPath('budget-raise'), requires('budget-raise'), { audit: 'user.budget-raised' })
   raiseBudget(
     @Param() { user_id: id }: UserParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const work = this.billing.raiseBudget(actingOf(request), targetOf(id, form), raiseOf(form));
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })
+  @Action(actPath('billing-config'), requires('billing-config'), { audit: 'user.billing-config-changed' })
   async billingConfig(
     @Param() { user_id: id }: UserParams,
     @Body() form: BillingConfigForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const acting = actingOf(request);
     const work = this.billing.setConfig(acting, targetOf(id, form), {
       type: form.billing_type,
       budget: form.budget === undefined ? undefined : nanoOf(form.budget),
       period: form.budget_period ?? undefined,
-      delegateUserId: await this.delegateOf(acting, id, form.delegate_user_id ?? null),
+      delegateUserId: await this.resolveDelegate(acting, id, form.delegate_user_id ?? null),
     });
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  /** A payment is known by its reference: sent again, it is recorded once. */
-  @Action(below('invoice-payment'), allowed('invoice-payment'), { audit: 'user.invoice-paid' })
+  /** The reference identifies a payment, so that a repeated form records it once. */
+  @Action(actPath('invoice-payment'), requires('invoice-payment'), { audit: 'user.invoice-paid' })
   async invoicePayment(
     @Param() { user_id: id }: UserParams,
     @Body() form: InvoicePaymentForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const reference = form.reference?.trim() ?? '';
     if (reference === '') throw missingField('reference');
     const amount = nanoOf(form.amount);
     if (amount === null) throw missingField('amount');
-    if (amount === 0n) throw refused('amount', 'an amount above zero');
+    if (amount === 0n) throw invalidField('amount', 'an amount above zero');
     const work = this.billing.recordPayment(actingOf(request), targetOf(id, form), reference, amount);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('invoice-payment-undo'), allowed('invoice-payment-undo'), {
+  @Action(actPath('invoice-payment-undo'), requires('invoice-payment-undo'), {
     audit: 'user.invoice-payment-undone',
   })
   invoicePaymentUndo(
     @Param() { user_id: id }: UserParams,
     @Body() form: InvoicePaymentUndoForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why the payment is undone');
+  ): Promise<ActionResult> {
+    if ((form.reason ?? '').trim() === '') throw invalidField('reason', 'given: why the payment is undone');
     const work = this.billing.undoPayment(actingOf(request), targetOf(id, form), form.payment_id);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  private async delegateOf(
-    { scope }: Acting,
+  private async resolveDelegate(
+    { scope }: ActorContext,
     userId: number,
-    named: PersonName | null,
+    userReference: UserReference | null,
   ): Promise<number | null> {
-    if (typeof named !== 'string') return named;
+    if (typeof userReference !== 'string') return userReference;
     const { organisationId } = await this.users.get(scope, userId);
-    return this.users.numberOf(scope, named, { param: 'delegate_user_id', organisationId });
+    return this.users.resolveUserId(scope, userReference, { param: 'delegate_user_id', organisationId });
   }
 
-  @Action(below('org'), allowed('organisation'), { audit: 'user.organisation-changed' })
+  @Action(actPath('org'), requires('organisation'), { audit: 'user.organisation-changed' })
   organisation(
     @Param() { user_id: id }: UserParams,
     @Body() form: UserOrganisationForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     if (form.org_id === undefined) throw missingField('org_id');
     const work = this.editor.setOrganisation(actingOf(request), targetOf(id, form), form.org_id);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('department'), allowed('department'), { audit: 'user.department-changed' })
+  @Action(actPath('department'), requires('department'), { audit: 'user.department-changed' })
   department(
     @Param() { user_id: id }: UserParams,
     @Body() form: UserDepartmentForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     if (form.department_id === undefined) throw missingField('department_id');
     const work = this.editor.setDepartment(actingOf(request), targetOf(id, form), form.department_id);
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('second-factor-reset'), allowed('second-factor-reset'), { audit: 'user.second-factor-reset' })
+  @Action(actPath('second-factor-reset'), requires('second-factor-reset'), {
+    audit: 'user.second-factor-reset',
+  })
   secondFactorReset(
     @Param() { user_id: id }: UserParams,
     @Body() form: SecondFactorResetForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
-    if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why two-step sign-in is reset');
+  ): Promise<ActionResult> {
+    if ((form.reason ?? '').trim() === '')
+      throw invalidField('reason', 'given: why two-step sign-in is reset');
     const work = this.factors.reset(actingOf(request), targetOf(id, form));
-    return this.answer(id, work, request);
+    return this.respondWithUser(id, work, request);
   }
 
-  @Action(below('hard-delete'), allowed('hard-delete'), { audit: 'user.deleted' })
+  @Action(actPath('hard-delete'), requires('hard-delete'), { audit: 'user.deleted' })
   async hardDelete(
     @Param() { user_id: id }: UserParams,
     @Body() form: HardDeleteForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const acting = actingOf(request);
     const { email } = await this.users.get(acting.scope, id);
     if (form.confirmation !== undefined && form.confirmation.toLowerCase() !== email.toLowerCase()) {
-      throw unconfirmed(email);
+      throw confirmationRequired(email);
     }
     await this.erasure.erase(acting, targetOf(id, form));
     return done('/dashboard/admin/users', { ok: true, user_id: id }, 'administration.erased', {
@@ -220,18 +222,21 @@ export class UserActsController {
     });
   }
 
-  /** The account after the change; an account that left the administrator's scope is no longer shown. */
-  private async answer(id: number, work: Promise<Changes>, request: HttpRequest): Promise<Done> {
-    const changes = await work;
+  private async respondWithUser(
+    id: number,
+    change: Promise<Changes>,
+    request: HttpRequest,
+  ): Promise<ActionResult> {
+    const changes = await change;
     const user = await this.users.get(adminScope(request), id).catch(() => null);
     const to = user === null ? '/dashboard/admin/users' : `/dashboard/admin/users/${id}`;
-    const facts = user === null ? { id } : await this.presented(user);
-    return done(to, { ok: true, changed: Object.keys(changes), user: facts }, 'administration.saved');
+    const userBody = user === null ? { id } : await this.presentUser(user);
+    return done(to, { ok: true, changed: Object.keys(changes), user: userBody }, 'administration.saved');
   }
 
-  private async presented(user: ListedUser) {
+  private async presentUser(user: ListedUser) {
     const [[monthly = null, budget = null], { owed, credit }] = await Promise.all([
-      this.limits.states(budgetsOfPerson(user.id)),
+      this.limits.states(budgetsOfUser(user.id)),
       this.invoices.state(user.id),
     ]);
     return {

@@ -1,6 +1,6 @@
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
-import { budgetPeriods, type BudgetPeriod, oneOf, type Role, roles } from '../../kernel';
-import { IsOptional, Length, Takes } from '../../platform';
+import { budgetPeriods, type BudgetPeriod, oneOf, type UserRole, roles } from '../../kernel';
+import { IsOptional, Length, ParsedBy } from '../../platform';
 import { IsCursor } from '../../web';
 import {
   ChangeForm,
@@ -9,10 +9,10 @@ import {
   IsFlag,
   IsId,
   IsIdOrNone,
-  IsPerson,
-  type PersonName,
-  ListQuery,
-  IsLineIfAny,
+  IsUserReference,
+  type UserReference,
+  AdminListQuery,
+  IsOptionalLine,
 } from '../pages/fields';
 
 export const settableStatuses = ['pending_verification', 'active', 'suspended', 'archived'] as const;
@@ -25,9 +25,9 @@ export class UserParams {
   user_id: number;
 }
 
-export class UserListQuery extends ListQuery {
+export class UserListQuery extends AdminListQuery {
   @IsChoice(roles)
-  role?: Role | null;
+  role?: UserRole | null;
 
   @IsChoice(settableStatuses)
   status?: Exclude<UserStatus, 'deleted'> | null;
@@ -54,17 +54,17 @@ export class InvoicePaymentsQuery {
 }
 
 export class RoleForm extends ChangeForm {
-  @Takes(oneOf(roles))
-  role: Role;
+  @ParsedBy(oneOf(roles))
+  role: UserRole;
 }
 
 export class StatusForm extends ChangeForm {
-  @Takes(oneOf(['active', 'suspended', 'archived'] as const))
+  @ParsedBy(oneOf(['active', 'suspended', 'archived'] as const))
   status: 'active' | 'suspended' | 'archived';
 }
 
 export class ExemptForm extends ChangeForm {
-  /** Without it, the state is changed to the other one. */
+  /** Toggles the current state if omitted. */
   @IsFlag()
   billing_exempt?: boolean;
 }
@@ -80,7 +80,7 @@ export class MonthlyBudgetForm extends ChangeForm {
 }
 
 export class BillingConfigForm extends ChangeForm {
-  @Takes(oneOf(billingTypes))
+  @ParsedBy(oneOf(billingTypes))
   billing_type: BillingType;
 
   @IsDollars()
@@ -89,16 +89,16 @@ export class BillingConfigForm extends ChangeForm {
   @IsChoice(budgetPeriods)
   budget_period?: BudgetPeriod | null;
 
-  @IsPerson()
-  delegate_user_id?: PersonName | null;
+  @IsUserReference()
+  delegate_user_id?: UserReference | null;
 }
 
 export class InvoicePaymentForm extends ChangeForm {
   @IsDollars()
   amount?: string | null;
 
-  /** It names the payment, such as the reference of the bank. */
-  @IsLineIfAny(120)
+  /** Identifies the payment, such as a bank reference. */
+  @IsOptionalLine(120)
   reference?: string;
 }
 
@@ -117,11 +117,10 @@ export class UserDepartmentForm extends ChangeForm {
   department_id?: number | null;
 }
 
-/** The reason is not optional here: it is all that others can judge the act by. */
+/** Requires a reason, the only basis on which others can review the reset. */
 export class SecondFactorResetForm extends ChangeForm {}
 
 export class HardDeleteForm extends ChangeForm {
-  /** The account's address, typed as a confirmation. */
-  @IsLineIfAny(254)
+  @IsOptionalLine(254)
   confirmation?: string;
 }

@@ -3,27 +3,26 @@ import type { ListedUser, OrganisationName } from '../../identity';
 import { formatUsd, type Nano, roles, type Scope } from '../../kernel';
 import {
   type BadgeModel,
-  type Column,
+  type TableColumn,
   column,
   type FieldModel,
   formatMoney,
-  mixed,
+  mixedColumn,
   type TabsModel,
   type Translate,
 } from '../../views';
 import {
-  type FileColumns,
+  type CsvColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
-  monthWords,
-  scopeWords,
+  describeMonth,
+  describeScope,
 } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { pickerOf } from '../pages/object-page';
 import { settableStatuses, type UserListQuery } from './user-forms';
 
-/** A person of the list, with this month's spending and the limit of it. */
 export interface UserLine extends ListedUser {
   readonly spent: Nano;
   readonly budget: LimitState | null;
@@ -64,7 +63,7 @@ export function userList(
   const { translate } = localisation;
   return {
     heading: translate('people.heading'),
-    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
+    scope: `${describeMonth(localisation)} · ${describeScope(request, translate, scope)}`,
     columns: columnsOf(localisation),
     fields: fieldsOf(query, translate, organisations),
     row: ({ id }) => ({ href: `/dashboard/admin/users/${id}` }),
@@ -125,21 +124,21 @@ function fieldsOf(
   ];
 }
 
-const columnsOf = ({ translate, locale }: Localisation): Column<UserLine>[] => [
-  mixed('people.name', ({ displayName, email }) =>
+const columnsOf = ({ translate, locale }: Localisation): TableColumn<UserLine>[] => [
+  mixedColumn('people.name', ({ displayName, email }) =>
     displayName === '' ? { kind: 'text', value: email } : { kind: 'text', value: displayName, note: email },
   ),
-  mixed(
+  mixedColumn(
     'people.role-label',
     (user) => ({
       kind: 'text',
       value: translate(`people.role.${user.role}`),
-      note: billingWords(user, translate),
+      note: billingText(user, translate),
     }),
     'minor',
   ),
   column('people.status-label', 'badge', ({ status }) => statusBadge(status, translate)),
-  mixed(
+  mixedColumn(
     'people.organisation',
     ({ organisation, department }) => ({
       kind: 'text',
@@ -148,7 +147,7 @@ const columnsOf = ({ translate, locale }: Localisation): Column<UserLine>[] => [
     }),
     'minor',
   ),
-  mixed(
+  mixedColumn(
     'people.spent',
     ({ spent, budget }) => ({
       kind: 'money',
@@ -162,10 +161,10 @@ const columnsOf = ({ translate, locale }: Localisation): Column<UserLine>[] => [
   column('people.last-seen', 'date', ({ lastSeenAt }) => lastSeenAt, 'minor'),
 ];
 
-export const billingWords = ({ billingType, billingExempt }: ListedUser, translate: Translate): string =>
+export const billingText = ({ billingType, billingExempt }: ListedUser, translate: Translate): string =>
   translate(billingExempt ? 'people.billing-type.exempt' : `people.billing-type.${billingType}`);
 
-export const userFile: FileColumns<UserLine> = {
+export const userCsvColumns: CsvColumns<UserLine> = {
   user_id: ({ id }) => id,
   email: ({ email }) => email,
   display_name: ({ displayName }) => displayName,

@@ -1,23 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityQuery, actionText, allTokens, type Changes, type UsageGroup, UsageQuery } from '../../audit';
-import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
+import { budgetsOfUser, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SecondFactors, SessionsService } from '../../identity';
-import { periodNamed } from '../../kernel';
+import { resolvePeriod } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { column, type Figure, type Column, type TableModel, tableOf, type Translate } from '../../views';
-import { type Localisation, periodWords } from '../../web';
+import { column, type Figure, type TableColumn, type TableModel, tableOf, type Translate } from '../../views';
+import { type Localisation, describePeriod } from '../../web';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
-import type { ShownUser } from './shown-user';
-import { raisedWords } from '../pages/budget-raise';
-import { actsOf, isOfInvoices, type UserMoney } from './user-acts-model';
+import type { UserPageContext } from './user-page-context';
+import { raisedText } from '../pages/budget-raise';
+import { actsOf, hasInvoices, type UserFinances } from './user-acts-model';
 import { userTabs, type UserTab } from './user-forms';
-import { billingWords, statusBadge } from './user-list';
+import { billingText, statusBadge } from './user-list';
 
-const ROWS = 50;
+const MAX_ROWS = 50;
 const USAGE_DAYS = 30;
-const MOST_MODELS = 100;
+const MAX_MODELS = 100;
 
-/** The page of one person: account, keys, activity and the available changes. */
 @Injectable()
 export class UserPages {
   constructor(
@@ -32,8 +31,8 @@ export class UserPages {
     private readonly usage: UsageQuery,
   ) {}
 
-  async page(shown: ShownUser, localisation: Localisation): Promise<ObjectPageModel> {
-    const { user, query } = shown;
+  async page(context: UserPageContext, localisation: Localisation): Promise<ObjectPageModel> {
+    const { user, query } = context;
     const { translate } = localisation;
     const current = query.tab ?? 'overview';
     const path = `/dashboard/admin/users/${user.id}`;
@@ -50,40 +49,40 @@ export class UserPages {
             current: tab === current,
           })),
         },
-        sections: await this.sectionsOf(current, shown, localisation),
+        sections: await this.sectionsOf(current, context, localisation),
       },
     };
   }
 
   private async sectionsOf(
     tab: UserTab,
-    shown: ShownUser,
+    context: UserPageContext,
     localisation: Localisation,
   ): Promise<SectionModel[]> {
     switch (tab) {
       case 'overview':
-        return this.overview(shown, localisation);
+        return this.overview(context, localisation);
       case 'keys':
-        return [await this.keysOf(shown, localisation)];
+        return [await this.keysOf(context, localisation)];
       case 'usage':
-        return [await this.usageOf(shown, localisation)];
+        return [await this.usageOf(context, localisation)];
       case 'billing':
-        return this.billingOf(shown, localisation);
+        return this.billingOf(context, localisation);
       case 'sessions':
-        return [await this.sessionsOf(shown, localisation)];
+        return [await this.sessionsOf(context, localisation)];
       case 'audit':
-        return [await this.auditOf(shown, localisation)];
+        return [await this.auditOf(context, localisation)];
     }
   }
 
-  private async overview(shown: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
-    const { user } = shown;
+  private async overview(context: UserPageContext, localisation: Localisation): Promise<SectionModel[]> {
+    const { user } = context;
     const { translate } = localisation;
     const fact = (key: string, figure: Figure) => ({ label: translate(key), figure });
     const [money, departments, hasSecondFactor] = await Promise.all([
-      this.moneyOf(user.id),
-      user.organisationId === null ? [] : this.departments.list(shown.acting.scope, user.organisationId),
-      this.factors.isOn(user.id),
+      this.loadFinances(user.id),
+      user.organisationId === null ? [] : this.departments.list(context.acting.scope, user.organisationId),
+      this.factors.isEnabled(user.id),
     ]);
     return [
       {
@@ -93,7 +92,7 @@ export class UserPages {
           fact('people.email', { kind: 'copy', value: user.email }),
           fact('people.status-label', { kind: 'badge', value: statusBadge(user.status, translate) }),
           fact('people.role-label', { kind: 'text', value: translate(`people.role.${user.role}`) }),
-          fact('people.billing-type-label', { kind: 'text', value: billingWords(user, translate) }),
+          fact('people.billing-type-label', { kind: 'text', value: billingText(user, translate) }),
           fact('people.created', { kind: 'time', value: user.createdAt }),
           fact('people.last-seen', { kind: 'time', value: user.lastSeenAt }),
         ],
@@ -101,23 +100,26 @@ export class UserPages {
       {
         id: 'changes',
         heading: translate('people.changes'),
-        acts: actsOf(shown, money, { departments, hasSecondFactor }, localisation),
+        acts: actsOf(context, money, { departments, hasSecondFactor }, localisation),
       },
     ];
   }
 
-  private async moneyOf(userId: number): Promise<UserMoney> {
+  private async loadFinances(userId: number): Promise<UserFinances> {
     const [wallet, [monthly = null, budget = null], invoice, { rows: payments }] = await Promise.all([
       this.ledger.wallet(userId),
-      this.limits.states(budgetsOfPerson(userId)),
+      this.limits.states(budgetsOfUser(userId)),
       this.invoices.state(userId),
-      this.invoices.payments(userId, { limit: ROWS }),
+      this.invoices.payments(userId, { limit: MAX_ROWS }),
     ]);
     return { wallet, monthly, budget, invoice, payments };
   }
 
-  private async keysOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
-    const { rows } = await this.keys.list(acting.scope, { userId: user.id, limit: ROWS });
+  private async keysOf(
+    { user, acting }: UserPageContext,
+    { translate }: Localisation,
+  ): Promise<SectionModel> {
+    const { rows } = await this.keys.list(acting.scope, { userId: user.id, limit: MAX_ROWS });
     return section(
       'keys',
       rows,
@@ -131,16 +133,19 @@ export class UserPages {
     );
   }
 
-  private async usageOf({ user, acting }: ShownUser, localisation: Localisation): Promise<SectionModel> {
+  private async usageOf(
+    { user, acting }: UserPageContext,
+    localisation: Localisation,
+  ): Promise<SectionModel> {
     const { translate, timeZone } = localisation;
-    const period = periodNamed({ days: USAGE_DAYS }, timeZone, Date.now());
-    const { groups } = await this.usage.ask(acting.scope, {
+    const period = resolvePeriod({ days: USAGE_DAYS }, timeZone, Date.now());
+    const { groups } = await this.usage.read(acting.scope, {
       ...period,
       zone: timeZone,
       bucket: 'month',
       groupBy: 'model',
       filter: { userId: user.id },
-      mostGroups: MOST_MODELS,
+      mostGroups: MAX_MODELS,
     });
     const nameOf = ({ kind, label }: UsageGroup): string =>
       kind === 'none' ? translate('usage.none.model') : (label ?? translate('usage.others'));
@@ -156,14 +161,17 @@ export class UserPages {
       ],
       translate,
     );
-    return { ...table, scope: periodWords(period, localisation, { days: USAGE_DAYS }) };
+    return { ...table, scope: describePeriod(period, localisation, { days: USAGE_DAYS }) };
   }
 
-  private async billingOf(person: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
-    const { user } = person;
+  private async billingOf(context: UserPageContext, localisation: Localisation): Promise<SectionModel[]> {
+    const { user } = context;
     const { translate } = localisation;
-    const [state, lines] = await Promise.all([this.moneyOf(user.id), this.ledger.lines(user.id, ROWS)]);
-    const { wallet, monthly, budget, invoice, payments } = state;
+    const [finances, lines] = await Promise.all([
+      this.loadFinances(user.id),
+      this.ledger.lines(user.id, MAX_ROWS),
+    ]);
+    const { wallet, monthly, budget, invoice, payments } = finances;
     const money = (key: string, value: bigint | null) => ({
       label: translate(key),
       figure: { kind: 'money', value } as const,
@@ -178,7 +186,7 @@ export class UserPages {
       money('people.budget-used', budget?.spent ?? null),
       {
         label: translate('people.act.budget-raise'),
-        figure: { kind: 'text', value: raisedWords(budget, localisation) } as const,
+        figure: { kind: 'text', value: raisedText(budget, localisation) } as const,
       },
     ];
     const table = tableOf(
@@ -194,7 +202,7 @@ export class UserPages {
       translate,
     );
     return [
-      ...(isOfInvoices(person, state)
+      ...(hasInvoices(context, finances)
         ? [
             {
               id: 'invoices',
@@ -212,7 +220,7 @@ export class UserPages {
     ];
   }
 
-  private async sessionsOf({ user }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
+  private async sessionsOf({ user }: UserPageContext, { translate }: Localisation): Promise<SectionModel> {
     return section(
       'sessions',
       await this.sessions.listOf(user.id),
@@ -226,11 +234,14 @@ export class UserPages {
     );
   }
 
-  /** Entries about the account; the person's own actions elsewhere are in the activity log. */
-  private async auditOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
+  /** Entries about the account; the user's own actions on other objects are in the audit log. */
+  private async auditOf(
+    { user, acting }: UserPageContext,
+    { translate }: Localisation,
+  ): Promise<SectionModel> {
     const { rows } = await this.activity.page(acting.scope, {
       object: { type: 'account', id: String(user.id) },
-      limit: ROWS,
+      limit: MAX_ROWS,
     });
     return section(
       'audit',
@@ -239,7 +250,7 @@ export class UserPages {
         column('people.when', 'time', ({ occurredAt }) => occurredAt),
         column('people.what', 'text', ({ action }) => actionText(action, translate)),
         column('people.who', 'text', ({ actor }) => actor.label, 'minor'),
-        column('people.change', 'text', ({ changes }) => changeWords(changes)),
+        column('people.change', 'text', ({ changes }) => changesText(changes)),
         column('administration.reason', 'text', ({ reason }) => reason ?? '–', 'minor'),
       ],
       translate,
@@ -250,7 +261,7 @@ export class UserPages {
 const section = <Row>(
   tab: UserTab,
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   translate: Translate,
 ): SectionModel => {
   const heading = translate(`people.user-tab.${tab}`);
@@ -274,10 +285,10 @@ const paymentTable = (payments: readonly InvoicePayment[], translate: Translate)
     translate,
   );
 
-const changeWords = (changes: Changes | null): string =>
+const changesText = (changes: Changes | null): string =>
   Object.entries(changes ?? {})
-    .map(([name, [before, after]]) => `${name}: ${shown(before)} → ${shown(after)}`)
+    .map(([name, [before, after]]) => `${name}: ${valueText(before)} → ${valueText(after)}`)
     .join('; ');
 
-const shown = (value: unknown): string =>
+const valueText = (value: unknown): string =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { Controller, Param, Query, Req } from '@nestjs/common';
 import { type InvoicePayment, Invoices } from '../../billing';
-import { AdminViewService, placeActs, userActs, UserRegister } from '../../identity';
+import { AdminViewService, objectActs, userActs, UserRegister } from '../../identity';
 import { atLeast, toJsonNumber } from '../../kernel';
 import { everyRow, Settings } from '../../platform';
 import {
@@ -9,7 +9,7 @@ import {
   adminScope,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   Data,
   type HttpRequest,
   listData,
@@ -24,14 +24,14 @@ import {
 import { textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { InvoicePaymentsQuery, UserListQuery, UserPageQuery, UserParams } from './user-forms';
-import { type UserLine, userList, userFile, userTabs } from './user-list';
+import { type UserLine, userList, userCsvColumns, userTabs } from './user-list';
 import { UserPages } from './user-pages.service';
 import { UserSpending } from './user-spending';
 
-const ROWS_A_PAGE = 50;
-const ROWS_AT_ONCE = 500;
+const PAGE_SIZE = 50;
+const EXPORT_BATCH_SIZE = 500;
 
-const PAYMENT_PAGES = { usual: 50, most: 200 };
+const PAYMENT_PAGES = { defaultSize: 50, maxSize: 200 };
 
 const presentPayment = ({ id, reference, amount, recordedAt, undoneAt }: InvoicePayment) => ({
   id,
@@ -65,28 +65,28 @@ export class UsersController {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
     const isPlatform = scope.kind === 'platform';
-    const [found, organisations] = await Promise.all([
-      this.users.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
+    const [users, organisations] = await Promise.all([
+      this.users.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: PAGE_SIZE }),
       isPlatform ? this.organisations.organisations(query.org_id) : [],
     ]);
-    const page = { ...found, rows: await this.spending.lines(found.rows) };
+    const page = { ...users, rows: await this.spending.lines(users.rows) };
     const description = userList(request, query, localisation, scope, organisations);
     return {
       ...listPage(request, page, description, localisation.translate),
       tabs: userTabs('users', localisation.translate),
-      data: listData(page, userFile),
+      data: listData(page, userCsvColumns),
     };
   }
 
   @Csv('/dashboard/admin/users/export', Access.role(userActs.view.minimum), 'users')
-  export(@Query() query: UserListQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: UserListQuery, @Req() request: HttpRequest): CsvContent {
     const scope = adminScope(request);
     const limit = this.settings.auditExportMaxRows;
-    const rows = everyRow<UserLine>(limit, ROWS_AT_ONCE, async (page) => {
-      const found = await this.users.page(scope, { ...filterOf(query), ...page });
-      return { ...found, rows: await this.spending.lines(found.rows) };
+    const rows = everyRow<UserLine>(limit, EXPORT_BATCH_SIZE, async (page) => {
+      const users = await this.users.page(scope, { ...filterOf(query), ...page });
+      return { ...users, rows: await this.spending.lines(users.rows) };
     });
-    return csvTable(rows, userFile, limit);
+    return csvTable(rows, userCsvColumns, limit);
   }
 
   @Page('/dashboard/admin/users/:user_id', 'pages/admin/object', Access.role(userActs.view.minimum))
@@ -101,7 +101,6 @@ export class UsersController {
     return this.userPages.page({ user, acting, names, query }, localisationOf(this.pages, request));
   }
 
-  /** The list has what a person owes by invoice and what was paid, the newest first. */
   @Data('/dashboard/admin/users/:user_id/invoice-payments', Access.role(userActs['invoice-payment'].minimum))
   async invoicePayments(
     @Param() { user_id: id }: UserParams,
@@ -125,9 +124,9 @@ export class UsersController {
     organisationId: number | null,
     role: Parameters<typeof atLeast>[0],
   ): Promise<UserNames> {
-    const isPlatform = atLeast(role, placeActs.organisations);
+    const isPlatform = atLeast(role, objectActs.organisations);
     const [organisations, colleagues] = await Promise.all([
-      isPlatform ? this.organisations.organisationsToChoose(organisationId) : [],
+      isPlatform ? this.organisations.organisationsForForm(organisationId) : [],
       organisationId === null ? [] : this.users.names(scope, organisationId),
     ]);
     return { organisations, colleagues };

@@ -31,14 +31,14 @@ export class UsersModule implements OnModuleInit {
   ) {}
 
   /**
-   * A move ends keys on another organisation's projects. An account is not erased while it has money,
-   * requests in flight, or keys that still work.
+   * Moving a user revokes keys on projects of the former organisation. An account with money, requests in flight or
+   * active keys is not erased.
    */
   onModuleInit(): void {
-    this.editor.alsoLeave(async (tx, id) =>
-      changesOf({ keys_revoked: 0 }, { keys_revoked: await this.keys.endElsewhere(tx, id) }),
+    this.editor.addLeaveStep(async (tx, id) =>
+      changesOf({ keys_revoked: 0 }, { keys_revoked: await this.keys.revokeForeign(tx, id) }),
     );
-    this.erasure.before(async (tx, { id }) => {
+    this.erasure.addCheck(async (tx, { id }) => {
       const { balance, escrowed } = await this.ledger.wallet(id);
       if (balance !== 0n) {
         throw fault('conflict', {
@@ -59,7 +59,7 @@ export class UsersModule implements OnModuleInit {
           details: { reason: 'settling' },
         });
       }
-      const keys = await this.keys.liveOfUser(tx, id);
+      const keys = await this.keys.countLiveOfUser(tx, id);
       if (keys > 0) {
         throw fault('conflict', {
           message: `This account has ${keys} keys; revoke them first.`,
@@ -67,8 +67,8 @@ export class UsersModule implements OnModuleInit {
         });
       }
     });
-    this.erasure.also((tx, { id }) => this.keys.endWebchatKey(tx, id));
-    this.erasure.also((tx, { id }) => this.cards.forget(tx, id));
-    this.erasure.also((tx, { id }) => this.learner.forgetPerson(tx, id));
+    this.erasure.addStep((tx, { id }) => this.keys.revokeWebchatKey(tx, id));
+    this.erasure.addStep((tx, { id }) => this.cards.forget(tx, id));
+    this.erasure.addStep((tx, { id }) => this.learner.forgetUser(tx, id));
   }
 }

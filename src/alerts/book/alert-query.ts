@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, readRows, type Row } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type TableRow } from '../../platform';
 import type { AlertOwner, Severity } from '../catalogue/kinds';
 import type { AlertEvent, ChannelKind } from '../channels/channel';
-import type { Facts } from '../looks/look';
-import { write } from './alert-book';
+import type { AlertFacts } from '../looks/detector';
+import { insertDeliveries } from './alert-store';
 
 export const alertStates = ['firing', 'acknowledged', 'resolved'] as const;
 export type AlertState = (typeof alertStates)[number];
 
-export type ShownAlert = Row<
+export type AlertView = TableRow<
   'alert',
   | 'id'
   | 'organisation_id'
@@ -23,20 +23,23 @@ export type ShownAlert = Row<
   | 'resolved_at'
 > & {
   readonly severity: Severity;
-  readonly facts: Facts;
+  readonly facts: AlertFacts;
   readonly state: AlertState;
   readonly acknowledgedBy: string | null;
   readonly organisationName: string | null;
 };
 
 export interface AlertFilter {
-  /** Without it, those that are not over. */
+  /** Defaults to unresolved alerts. */
   readonly state?: AlertState | 'all' | undefined;
   readonly kind?: string | undefined;
   readonly severity?: Severity | undefined;
 }
 
-export type ShownDelivery = Row<'alert_delivery', 'id, created_at, due_at, attempts, last_error, done_at'> & {
+export type DeliveryView = TableRow<
+  'alert_delivery',
+  'id, created_at, due_at, attempts, last_error, done_at'
+> & {
   readonly event: AlertEvent;
   readonly outcome: 'delivered' | 'failed' | 'dropped' | null;
   readonly channel: string;
@@ -56,28 +59,29 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-const MOST_DELIVERIES = 100;
+const MAX_DELIVERIES = 100;
 
-/** The alerts of a scope are those of one owner: the platform's own are no organisation's. */
+/** Alerts of a scope belong to one owner; the platform's own alerts belong to no organisation. */
 export function ownerOf(scope: Scope): AlertOwner {
   if (scope.kind === 'platform') return null;
   if (scope.kind === 'user') throw fault('permission_denied');
   return scope.organisationId;
 }
 
-/** One alert is found by its number: a message links to it, whatever its reader has chosen to look at. */
-const reachable = (scope: Scope): { sql: string; values: unknown[] } =>
-  scope.kind === 'platform' ? { sql: 'true', values: [] } : within(scope);
+/**
+ * Condition for a single alert: links in messages work independently of the organisation chosen in the administration's
+ * view.
+ */
+const reachCondition = (scope: Scope): { sql: string; values: unknown[] } =>
+  scope.kind === 'platform' ? { sql: 'true', values: [] } : scopeCondition(scope);
 
-/** A department's administrators see what is of their department. */
-function within(scope: Scope): { sql: string; values: unknown[] } {
+function scopeCondition(scope: Scope): { sql: string; values: unknown[] } {
   const owner = ownerOf(scope);
   if (owner === null) return { sql: 'a.organisation_id IS NULL', values: [] };
   if (scope.kind !== 'department') return { sql: 'a.organisation_id = $1', values: [owner] };
   return { sql: 'a.organisation_id = $1 AND a.department_id = $2', values: [owner, scope.departmentId] };
 }
 
-/** What fires and what fired, for those who may see it. */
 @Injectable()
 export class AlertQuery {
   constructor(
@@ -85,8 +89,8 @@ export class AlertQuery {
     private readonly activity: ActivityLog,
   ) {}
 
-  async page(scope: Scope, filter: AlertFilter, page: PageRequest): Promise<Page<ShownAlert>> {
-    const { sql, values } = within(scope);
+  async page(scope: Scope, filter: AlertFilter, page: PageRequest): Promise<Page<AlertView>> {
+    const { sql, values } = scopeCondition(scope);
     const conditions = [sql];
     const { state, kind, severity } = filter;
     if (state === undefined) conditions.push('a.resolved_at IS NULL');
@@ -94,7 +98,7 @@ export class AlertQuery {
     for (const [name, value] of Object.entries(equal))
       if (value !== undefined) conditions.push(`a.${name} = $${values.push(value)}`);
     const keyset = newestFirst.clause(page, values.length + 2);
-    const rows = await this.database.rows<ShownAlert>(
+    const rows = await this.database.rows<AlertView>(
       `SELECT ${COLUMNS}, ${newestFirst.positions} FROM ${FROM}
         WHERE ${conditions.join(' AND ')} AND ${keyset.where}
         ORDER BY ${keyset.orderBy} LIMIT $${values.length + 1}`,
@@ -103,9 +107,8 @@ export class AlertQuery {
     return newestFirst.page(rows, page);
   }
 
-  /** How many are not over. */
   async open(scope: Scope): Promise<ReadonlyMap<Severity, number>> {
-    const { sql, values } = within(scope);
+    const { sql, values } = scopeCondition(scope);
     const rows = await this.database.query<{ severity: Severity; count: number }>(
       `SELECT a.severity, count(*)::integer AS count FROM alert a WHERE ${sql} AND a.resolved_at IS NULL
         GROUP BY a.severity`,
@@ -114,9 +117,9 @@ export class AlertQuery {
     return new Map(rows.map(({ severity, count }) => [severity, count]));
   }
 
-  async get(scope: Scope, id: number): Promise<ShownAlert> {
-    const { sql, values } = reachable(scope);
-    const [row] = await this.database.rows<ShownAlert>(
+  async get(scope: Scope, id: number): Promise<AlertView> {
+    const { sql, values } = reachCondition(scope);
+    const [row] = await this.database.rows<AlertView>(
       `SELECT ${COLUMNS} FROM ${FROM} WHERE ${sql} AND a.id = $${values.length + 1}`,
       [...values, id],
     );
@@ -125,18 +128,18 @@ export class AlertQuery {
     return row;
   }
 
-  /** The newest first. */
-  deliveries(id: string): Promise<ShownDelivery[]> {
-    return this.database.rows<ShownDelivery>(
+  /** Newest first. */
+  deliveries(id: string): Promise<DeliveryView[]> {
+    return this.database.rows<DeliveryView>(
       `SELECT d.id, d.event, d.created_at, d.due_at, d.attempts, d.outcome, d.last_error, d.done_at, c.name AS channel,
               c.kind AS channel_kind
          FROM alert_delivery d JOIN alert_channel c ON c.id = d.channel_id
-        WHERE d.alert_id = $1 ORDER BY d.id DESC LIMIT ${MOST_DELIVERIES}`,
+        WHERE d.alert_id = $1 ORDER BY d.id DESC LIMIT ${MAX_DELIVERIES}`,
       [id],
     );
   }
 
-  /** Nothing more is told of it until it is over; receivers that know acknowledgement are told of this one. */
+  /** Stops notifications until the alert is resolved, and notifies channels that support acknowledgement. */
   async acknowledge(scope: Scope, id: number, by: number, reason?: string): Promise<void> {
     const alert = await this.get(scope, id);
     await this.database.transaction(async (tx) => {
@@ -145,16 +148,16 @@ export class AlertQuery {
         `UPDATE alert SET acknowledged_at = now(), acknowledged_by = $2 WHERE id = $1 AND state = 'firing' RETURNING id`,
         [id, by],
       );
-      if (changed === undefined) return this.activity.nothingChanged();
-      const heard = await readRows<{ channelId: number; dueAt: Date }>(
+      if (changed === undefined) return this.activity.reportNoChange();
+      const notifiedChannels = await readRows<{ channelId: number; dueAt: Date }>(
         tx,
         `SELECT DISTINCT d.channel_id, now() AS due_at FROM alert_delivery d JOIN alert_channel c ON c.id = d.channel_id
           WHERE d.alert_id = $1 AND c.enabled AND c.kind IN ('webhook', 'pagerduty')`,
         [id],
       );
-      await write(
+      await insertDeliveries(
         tx,
-        heard.map((row) => ({ ...row, alertId: alert.id, event: 'acknowledged' as const })),
+        notifiedChannels.map((row) => ({ ...row, alertId: alert.id, event: 'acknowledged' as const })),
       );
       await this.activity.write(tx, {
         action: 'alert.acknowledged',

@@ -1,32 +1,30 @@
 import type { NoticeTopic } from '../../identity';
-import type { Parameters } from './parameters';
+import type { AlertParameters } from './parameters';
 
-/** They go from the least to the gravest. */
+/** Ordered from least to most severe. */
 export const severities = ['info', 'warning', 'urgent'] as const;
 export type Severity = (typeof severities)[number];
 
-export const isAsGrave = (severity: Severity, least: Severity): boolean =>
-  severities.indexOf(severity) >= severities.indexOf(least);
+export const isAtLeastSeverity = (severity: Severity, min: Severity): boolean =>
+  severities.indexOf(severity) >= severities.indexOf(min);
 
-interface Kind {
+interface AlertKindDefinition {
   readonly scope: 'organisation' | 'platform';
   readonly severity: Severity;
-  /** The usual values of what a rule may set. */
-  readonly parameters?: Parameters;
-  /** People who muted this topic get no mail of it. */
+  readonly parameters?: AlertParameters;
+  /** Users who muted the topic get no email about the alert. */
   readonly topic?: NoticeTopic;
-  /** Other mails of the product tell of it already: a mail of the alert would say the same twice. */
+  /** Another email of the product already reports the condition. */
   readonly isMailedElsewhere?: true;
-  /** It is looked for so often; every minute without it. */
+  /** Interval of the detector; defaults to one minute. */
   readonly everyMinutes?: number;
-  /** Its page in `docs/runbooks`. */
   readonly runbook?: string;
-  /** It is over once it was good for so long; five minutes without it. */
+  /** Minutes without the condition before the alert is resolved; defaults to five. */
   readonly goodMinutes?: number;
 }
 
-/** Every kind of alert, declared once. Its texts are `alerts.kind.<name>` in the locales. */
-const declared = {
+/** Texts of a kind are under `alerts.kind.<name>` in the locales. */
+const definitions = {
   'budget-used': {
     scope: 'organisation',
     severity: 'info',
@@ -120,38 +118,40 @@ const declared = {
     parameters: { minutes: 15 },
     everyMinutes: 5,
   },
-} as const satisfies Readonly<Record<string, Kind>>;
+} as const satisfies Readonly<Record<string, AlertKindDefinition>>;
 
-export type AlertKindName = keyof typeof declared;
+export type AlertKindName = keyof typeof definitions;
 
-export interface AlertKind extends Required<Pick<Kind, 'scope' | 'severity' | 'parameters'>> {
+export interface AlertKind extends Required<Pick<AlertKindDefinition, 'scope' | 'severity' | 'parameters'>> {
   readonly name: AlertKindName;
   readonly topic: NoticeTopic | null;
   readonly isMailedElsewhere: boolean;
   readonly everyMinutes: number;
   readonly goodMinutes: number;
-  /** The file of its runbook in the project; null without one. */
+  /** File of the runbook in the project; null if there is none. */
   readonly runbook: string | null;
 }
 
-export const alertKinds: readonly AlertKind[] = Object.entries<Kind>(declared).map(([name, kind]) => ({
-  name: name as AlertKindName,
-  scope: kind.scope,
-  severity: kind.severity,
-  parameters: kind.parameters ?? {},
-  topic: kind.topic ?? null,
-  isMailedElsewhere: kind.isMailedElsewhere ?? false,
-  everyMinutes: kind.everyMinutes ?? 1,
-  goodMinutes: kind.goodMinutes ?? 5,
-  runbook: kind.runbook === undefined ? null : `docs/runbooks/${kind.runbook}.md`,
-}));
+export const alertKinds: readonly AlertKind[] = Object.entries<AlertKindDefinition>(definitions).map(
+  ([name, kind]) => ({
+    name: name as AlertKindName,
+    scope: kind.scope,
+    severity: kind.severity,
+    parameters: kind.parameters ?? {},
+    topic: kind.topic ?? null,
+    isMailedElsewhere: kind.isMailedElsewhere ?? false,
+    everyMinutes: kind.everyMinutes ?? 1,
+    goodMinutes: kind.goodMinutes ?? 5,
+    runbook: kind.runbook === undefined ? null : `docs/runbooks/${kind.runbook}.md`,
+  }),
+);
 
 const byName: ReadonlyMap<string, AlertKind> = new Map(alertKinds.map((kind) => [kind.name, kind]));
 
-/** It is undefined for what a newer version wrote. */
+/** Undefined for a kind that a newer version wrote. */
 export const alertKind = (name: string): AlertKind | undefined => byName.get(name);
 
-/** An organisation, or null for the platform. */
+/** Organisation id, or null for the platform. */
 export type AlertOwner = number | null;
 
 export const kindsOf = (owner: AlertOwner): AlertKind[] =>

@@ -1,29 +1,34 @@
-import { decimal, type Field, Misfit, whole } from '../../kernel';
+import { decimal, type InputField, FieldError, integer } from '../../kernel';
 
-/** What a rule may set, with its bounds: the same for every kind of alert. */
 export const parameterFields = {
-  first: whole(1, 100),
-  second: whole(1, 100),
-  third: whole(1, 100),
-  percent: whole(1, 100),
-  seconds: whole(1, 600),
-  minutes: whole(1, 1_440),
-  hours: whole(1, 720),
-  days: whole(1, 90),
+  first: integer(1, 100),
+  second: integer(1, 100),
+  third: integer(1, 100),
+  percent: integer(1, 100),
+  seconds: integer(1, 600),
+  minutes: integer(1, 1_440),
+  hours: integer(1, 720),
+  days: integer(1, 90),
   times: decimal(1.5, 100),
   dollars: decimal(0, 1_000_000),
-} as const satisfies Readonly<Record<string, Field<number>>>;
+} as const satisfies Readonly<Record<string, InputField<number>>>;
 
 export type ParameterName = keyof typeof parameterFields;
 export const parameterNames = Object.keys(parameterFields) as ParameterName[];
 
-export type Parameters = Readonly<Partial<Record<ParameterName, number>>>;
+export type AlertParameters = Readonly<Partial<Record<ParameterName, number>>>;
 
-/** The usual values with those of a rule; one that a newer version wrote and this one does not take is left out. */
-export const withUsual = (usual: Parameters, set: Readonly<Record<string, unknown>>): Parameters =>
+/**
+ * Merges a rule's parameters into the defaults; values that are out of range here, written by a newer version, are
+ * ignored.
+ */
+export const withDefaults = (
+  defaults: AlertParameters,
+  overrides: Readonly<Record<string, unknown>>,
+): AlertParameters =>
   Object.fromEntries(
-    Object.entries(usual).map(([name, value]) => {
-      const read = parameterFields[name as ParameterName].read(set[name] ?? value);
-      return [name, read instanceof Misfit ? value : read];
+    Object.entries(defaults).map(([name, value]) => {
+      const result = parameterFields[name as ParameterName].read(overrides[name] ?? value);
+      return [name, result instanceof FieldError ? value : result];
     }),
   );

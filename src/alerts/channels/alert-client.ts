@@ -1,54 +1,59 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { fault, refused, SECOND_MS } from '../../kernel';
+import { fault, invalidField, SECOND_MS } from '../../kernel';
 import {
   AddressGuard,
   addressRedactor,
   type AllowedNetwork,
-  ChosenTransport,
+  SelectingTransport,
   errorCode,
   OutgoingClient,
   redactText,
   Settings,
 } from '../../platform';
 import type { AlertOwner } from '../catalogue/kinds';
-import type { AlertMessage, ChannelKind, Outcome, SentChannelKind, Target, Vendor } from './channel';
+import type {
+  AlertMessage,
+  ChannelKind,
+  DeliveryOutcome,
+  SentChannelKind,
+  ChannelTarget,
+  ChannelAdapter,
+} from './channel';
 import { pagerduty, ROUTING_KEY } from './pagerduty';
 import { slack } from './slack';
 import { teams } from './teams';
 import { SIGNING_SECRET, webhook } from './webhook';
 
-const vendors: Readonly<Record<SentChannelKind, Vendor>> = { webhook, slack, teams, pagerduty };
+const adapters: Readonly<Record<SentChannelKind, ChannelAdapter>> = { webhook, slack, teams, pagerduty };
 
 const DEADLINE_MS = 15 * SECOND_MS;
-const MOST_ANSWER_BYTES = 65_536;
-const LONGEST_WORDS = 300;
-/** A receiver may ask for a longer pause; nobody waits for that. */
-const LONGEST_PAUSE_S = 3_600;
+const MAX_RESPONSE_BYTES = 65_536;
+const MAX_TEXT_LENGTH = 300;
+const MAX_PAUSE_S = 3_600;
 
 const takesKey = (kind: ChannelKind): boolean => kind === 'webhook' || kind === 'pagerduty';
 
-const missing = (name: 'url' | 'key') =>
+const missingTargetField = (name: 'url' | 'key') =>
   fault('missing_fields', { param: name, message: `${name} is missing.`, details: { required: [name] } });
 
-/** The networks that one kind of owner reaches, and the client that goes there. */
-interface Reach {
+interface NetworkAccess {
   readonly guard: AddressGuard;
   readonly client: OutgoingClient;
 }
 
-/** Sends messages of alerts to the public internet, and to the private networks that the operator allows the owner. */
+/** Sends alert messages to the public internet, and to private networks that the operator allows for the owner. */
 @Injectable()
 export class AlertClient implements OnApplicationShutdown {
-  private readonly platform: Reach;
-  private readonly organisations: Reach;
+  private readonly platform: NetworkAccess;
+  private readonly organisations: NetworkAccess;
 
   constructor(settings: Settings) {
-    const reachOf = (allowed: readonly AllowedNetwork[]): Reach => {
+    const createAccess = (allowed: readonly AllowedNetwork[]): NetworkAccess => {
       const guard = new AddressGuard(allowed);
-      return { guard, client: new OutgoingClient(new ChosenTransport(settings, guard)) };
+      return { guard, client: new OutgoingClient(new SelectingTransport(settings, guard)) };
     };
-    this.platform = reachOf(settings.alertAllow);
-    this.organisations = reachOf(settings.organisationAlertAllow);
+    this.platform = createAccess(settings.alertAllow);
+    this.organisations = createAccess(settings.organisationAlertAllow);
   }
 
   onApplicationShutdown(): void {
@@ -56,96 +61,108 @@ export class AlertClient implements OnApplicationShutdown {
     this.organisations.client.close();
   }
 
-  /** Returns the problem of an address as far as it can be known without resolving its name; null if there is none. */
-  problemOf(owner: AlertOwner, address: string): string | null {
+  /** Returns the problem of an address without resolving its name; null if there is none. */
+  findAddressProblem(owner: AlertOwner, address: string): string | null {
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || address.length > 2_048 || !/^[\x21-\x7e]+$/.test(address)) return 'cannot be read';
     if (url.username !== '' || url.password !== '') return 'has credentials in it';
-    const checked = this.reachOf(owner).guard.checkBaseUrl(url.origin);
+    const checked = this.accessOf(owner).guard.checkBaseUrl(url.origin);
     return checked.ok ? null : checked.error;
   }
 
-  /** Returns what is given of a target, without blanks; throws if a part cannot be used for this kind of channel. */
-  checkTarget(owner: AlertOwner, kind: ChannelKind, { url, key }: Partial<Target>): Partial<Target> {
+  checkTarget(
+    owner: AlertOwner,
+    kind: ChannelKind,
+    { url, key }: Partial<ChannelTarget>,
+  ): Partial<ChannelTarget> {
     if (kind === 'mail') return {};
-    const problem = url === undefined ? null : this.problemOf(owner, url.trim());
+    const problem = url === undefined ? null : this.findAddressProblem(owner, url.trim());
     if (problem !== null)
-      throw refused('url', `an address that may be sent to: this one ${problem}`, {
+      throw invalidField('url', `an address that may be sent to: this one ${problem}`, {
         reason: 'alert-address',
       });
     if (kind === 'webhook' && key !== undefined && !SIGNING_SECRET.test(key.trim()))
-      throw refused('key', 'whsec_ and 24 to 64 bytes in base64', { reason: 'alert-key-webhook' });
+      throw invalidField('key', 'whsec_ and 24 to 64 bytes in base64', { reason: 'alert-key-webhook' });
     if (kind === 'pagerduty' && key !== undefined && !ROUTING_KEY.test(key.trim()))
-      throw refused('key', '32 letters and digits', { reason: 'alert-key-pagerduty' });
+      throw invalidField('key', '32 letters and digits', { reason: 'alert-key-pagerduty' });
     return {
       ...(url === undefined ? {} : { url: url.trim() }),
       ...(takesKey(kind) && key !== undefined ? { key: key.trim() } : {}),
     };
   }
 
-  /** The same for a new channel, which needs every part; null for mail. */
-  newTarget(owner: AlertOwner, kind: ChannelKind, given: Partial<Target>): Target | null {
+  newTarget(owner: AlertOwner, kind: ChannelKind, input: Partial<ChannelTarget>): ChannelTarget | null {
     if (kind === 'mail') return null;
-    const { url, key } = this.checkTarget(owner, kind, given);
-    if (url === undefined) throw missing('url');
-    if (takesKey(kind) && key === undefined) throw missing('key');
+    const { url, key } = this.checkTarget(owner, kind, input);
+    if (url === undefined) throw missingTargetField('url');
+    if (takesKey(kind) && key === undefined) throw missingTargetField('key');
     return { url, ...(key === undefined ? {} : { key }) };
   }
 
-  /** Null where the receiver has nothing to do with such a message. */
+  /** Null if the receiver does not support such a message. */
   async send(
     { organisationId, kind }: { readonly organisationId: AlertOwner; readonly kind: SentChannelKind },
-    target: Target,
+    target: ChannelTarget,
     message: AlertMessage,
     now = Date.now(),
-  ): Promise<Outcome | null> {
-    const vendor = vendors[kind];
-    const request = vendor.request(target, message, now);
+  ): Promise<DeliveryOutcome | null> {
+    const adapter = adapters[kind];
+    const request = adapter.request(target, message, now);
     if (request === null) return null;
     try {
-      const answer = await this.reachOf(organisationId).client.read(
+      const response = await this.accessOf(organisationId).client.read(
         { ...request, method: 'POST' },
-        { mostBytes: MOST_ANSWER_BYTES, deadlineMs: DEADLINE_MS },
+        { mostBytes: MAX_RESPONSE_BYTES, deadlineMs: DEADLINE_MS },
       );
-      const read = { status: answer.status, body: answer.body.toString('utf8') };
-      const said = read.body.trim();
-      const words = cleaned(`HTTP ${read.status}${said === '' ? '' : `: ${said}`}`, target);
-      return outcomeOf(vendor.judge(read), words, pauseOf(answer.headers['retry-after'], now));
+      const receiverResponse = { status: response.status, body: response.body.toString('utf8') };
+      const bodyText = receiverResponse.body.trim();
+      const text = sanitise(
+        `HTTP ${receiverResponse.status}${bodyText === '' ? '' : `: ${bodyText}`}`,
+        target,
+      );
+      return outcomeOf(
+        adapter.judge(receiverResponse),
+        text,
+        parseRetryAfter(response.headers['retry-after'], now),
+      );
     } catch (error) {
-      return { kind: 'again', words: cleaned(problemIn(error), target) };
+      return { kind: 'again', text: sanitise(describeError(error), target) };
     }
   }
 
-  private reachOf(owner: AlertOwner): Reach {
+  private accessOf(owner: AlertOwner): NetworkAccess {
     return owner === null ? this.platform : this.organisations;
   }
 }
 
-/** Neither an internal name's addresses nor those of an allowed network are the owner's to know. */
-function problemIn(error: unknown): string {
+/** Hides addresses of internal names and of allowed networks from the owner. */
+function describeError(error: unknown): string {
   const code = errorCode(error);
   if (code === 'ADDRESS_REFUSED') return 'this address is not allowed';
   if (error instanceof Error && 'syscall' in error) return `the receiver cannot be reached (${code})`;
   return error instanceof Error ? error.message : String(error);
 }
 
-function outcomeOf(verdict: ReturnType<Vendor['judge']>, words: string, afterMs: number | null): Outcome {
-  if (verdict === 'delivered') return { kind: 'delivered', words };
-  if (verdict === 'gone') return { kind: 'refused', words, isGone: true };
-  if (verdict === 'refused') return { kind: 'refused', words };
-  return { kind: 'again', words, ...(afterMs === null ? {} : { afterMs }) };
+function outcomeOf(
+  verdict: ReturnType<ChannelAdapter['judge']>,
+  text: string,
+  afterMs: number | null,
+): DeliveryOutcome {
+  if (verdict === 'delivered') return { kind: 'delivered', text };
+  if (verdict === 'gone') return { kind: 'refused', text, isGone: true };
+  if (verdict === 'refused') return { kind: 'refused', text };
+  return { kind: 'again', text, ...(afterMs === null ? {} : { afterMs }) };
 }
 
-/** Seconds, or a date. */
-function pauseOf(header: string | undefined, now: number): number | null {
+function parseRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   const seconds = /^\d{1,6}$/.test(header) ? Number(header) : (Date.parse(header) - now) / SECOND_MS;
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), LONGEST_PAUSE_S) * SECOND_MS;
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), MAX_PAUSE_S) * SECOND_MS;
 }
 
-/** The text of a delivery is stored and shown: one line, without anything of the sealed address and key. */
-function cleaned(words: string, { url, key }: Target): string {
-  const plain = words.replaceAll(/\s+/g, ' ').replaceAll(/\p{Cc}/gu, '');
+/** Result texts are stored and displayed: one line, without any part of the sealed address and key. */
+function sanitise(text: string, { url, key }: ChannelTarget): string {
+  const plain = text.replaceAll(/\s+/g, ' ').replaceAll(/\p{Cc}/gu, '');
   const line = redactText(addressRedactor(url, key === undefined ? [] : [key])(plain));
-  return line.length > LONGEST_WORDS ? `${line.slice(0, LONGEST_WORDS)}…` : line;
+  return line.length > MAX_TEXT_LENGTH ? `${line.slice(0, MAX_TEXT_LENGTH)}…` : line;
 }

@@ -1,19 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { ResellerDomains } from '../../identity';
-import { Database, Mailer, type Row, Settings } from '../../platform';
+import { Database, Mailer, type TableRow, Settings } from '../../platform';
 import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 import { alertKind } from '../catalogue/kinds';
 import type { Channel } from './channel';
-import { AlertWording, type TellableAlert } from './alert-wording';
+import { AlertWording, type NotifiableAlert } from './alert-wording';
 import type { AlertEvent } from './channel';
 
-const MOST_RECIPIENTS = 1_000;
-/** As a receiver of another kind would refuse. */
-export const NOBODY = 'nobody gets it: no account has the role, or all who have it muted the topic';
+const MAX_RECIPIENTS = 1_000;
+export const NO_RECIPIENTS = 'nobody gets it: no account has the role, or all who have it muted the topic';
 
-type Recipient = Row<'user_account', 'id, email, preferred_language, time_zone'>;
+type Recipient = TableRow<'user_account', 'id, email, preferred_language, time_zone'>;
 
-/** Those whose role may see the alert, and who did not mute its topic. */
 const RECIPIENTS = `
   SELECT u.id, u.email, u.preferred_language, u.time_zone FROM user_account u
     LEFT JOIN user_setting s ON s.user_id = u.id
@@ -21,14 +19,13 @@ const RECIPIENTS = `
      AND CASE WHEN $1::integer IS NULL THEN u.role = ANY ($2::text[])
               ELSE u.organisation_id = $1 AND (u.role = ANY ($2::text[])
                 OR ($3::integer IS NOT NULL AND u.role = 'department_admin' AND u.department_id = $3)) END
-   ORDER BY u.id LIMIT ${MOST_RECIPIENTS}`;
+   ORDER BY u.id LIMIT ${MAX_RECIPIENTS}`;
 
 const rolesOf = (isPlatform: boolean, audience: Channel['audience']): string[] => {
   const scope = isPlatform ? 'platform' : 'org';
   return audience === 'owners' ? [`${scope}_owner`] : [`${scope}_owner`, `${scope}_admin`];
 };
 
-/** Mails of alerts, each in the language and the time of its reader. */
 @Injectable()
 export class AlertMails {
   constructor(
@@ -40,26 +37,26 @@ export class AlertMails {
     private readonly settings: Settings,
   ) {}
 
-  /** Returns how many are queued; of two mails with one id only the first is sent. */
+  /** Returns the number of queued emails; the mailer sends only the first of several with the same id. */
   async send(
     { organisationId, audience }: Pick<Channel, 'organisationId' | 'audience'>,
-    alert: TellableAlert,
+    alert: NotifiableAlert,
     event: AlertEvent | 'test',
     id: string,
   ): Promise<number> {
-    const people = await this.database.rows<Recipient>(RECIPIENTS, [
+    const recipients = await this.database.rows<Recipient>(RECIPIENTS, [
       organisationId,
       rolesOf(organisationId === null, audience),
       audience === 'administrators' ? (alert.departmentId ?? null) : null,
       alertKind(alert.kind)?.topic ?? null,
     ]);
-    for (const person of people) await this.sendTo(person, alert, event, `${id}-${person.id}`);
-    return people.length;
+    for (const recipient of recipients) await this.sendTo(recipient, alert, event, `${id}-${recipient.id}`);
+    return recipients.length;
   }
 
   private async sendTo(
     { id: userId, email, preferredLanguage, timeZone }: Recipient,
-    alert: TellableAlert,
+    alert: NotifiableAlert,
     event: AlertEvent | 'test',
     id: string,
   ): Promise<void> {

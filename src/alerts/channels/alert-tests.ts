@@ -5,11 +5,10 @@ import type { AlertOwner } from '../catalogue/kinds';
 import { AlertDeliveries } from '../delivery/alert-deliveries';
 import { AlertRules } from '../rules/alert-rules';
 import { AlertChannels } from './alert-channels';
-import { AlertMails, NOBODY } from './alert-mails';
-import type { TellableAlert } from './alert-wording';
-import type { Outcome } from './channel';
+import { AlertMails, NO_RECIPIENTS } from './alert-mails';
+import type { NotifiableAlert } from './alert-wording';
+import type { DeliveryOutcome } from './channel';
 
-/** Sends a message that says it is a test through a channel as it is stored. */
 @Injectable()
 export class AlertTests {
   constructor(
@@ -20,36 +19,35 @@ export class AlertTests {
     private readonly rules: AlertRules,
   ) {}
 
-  /** Waits for the receiver, and gives what it said. */
-  async run(owner: AlertOwner, id: number): Promise<Outcome> {
+  async run(owner: AlertOwner, id: number): Promise<DeliveryOutcome> {
     const channel = await this.channels.get(owner, id);
     const alert = await this.testAlert(owner);
     const outcome = await this.send(channel, alert);
-    await this.channels.putTestOnRecord(owner, channel, outcome.kind === 'delivered' ? null : outcome.words);
+    await this.channels.recordTest(owner, channel, outcome.kind === 'delivered' ? null : outcome.text);
     return outcome;
   }
 
   private async send(
     channel: Awaited<ReturnType<AlertChannels['get']>>,
-    alert: TellableAlert,
-  ): Promise<Outcome> {
+    alert: NotifiableAlert,
+  ): Promise<DeliveryOutcome> {
     const { kind } = channel;
     if (kind === 'mail') {
       const count = await this.mails.send(channel, alert, 'test', alert.id);
       return count === 0
-        ? { kind: 'refused', words: NOBODY }
-        : { kind: 'delivered', words: `mails: ${count}` };
+        ? { kind: 'refused', text: NO_RECIPIENTS }
+        : { kind: 'delivered', text: `mails: ${count}` };
     }
     const { timeZone } = (await this.rules.of(channel.organisationId)).settings;
-    const sent = (event: 'test' | 'resolved') =>
+    const sendEvent = (event: 'test' | 'resolved') =>
       this.deliveries.post({ ...channel, kind }, alert, event, { id: `msg_${alert.id}_${event}`, timeZone });
-    const outcome = (await sent('test')) ?? { kind: 'delivered', words: '' };
-    // An incident of a test would wake people until somebody closed it.
-    if (kind === 'pagerduty' && outcome.kind === 'delivered') await sent('resolved');
+    const outcome = (await sendEvent('test')) ?? { kind: 'delivered', text: '' };
+    // Resolves the test incident, which would otherwise alarm people until somebody closed it.
+    if (kind === 'pagerduty' && outcome.kind === 'delivered') await sendEvent('resolved');
     return outcome;
   }
 
-  private async testAlert(owner: AlertOwner): Promise<TellableAlert> {
+  private async testAlert(owner: AlertOwner): Promise<NotifiableAlert> {
     const [row] = await this.database.query<{ now: Date; name: string | null }>(
       'SELECT now() AS now, (SELECT name FROM organisation WHERE id = $1) AS name',
       [owner],

@@ -10,57 +10,56 @@ import {
   ViewEngine,
 } from '../../views';
 import { alertKind, type Severity } from '../catalogue/kinds';
-import type { Facts } from '../looks/look';
+import type { AlertFacts } from '../looks/detector';
 import type { AlertEvent, AlertMessage } from './channel';
 
 export const ALERTS_PATH = '/dashboard/admin/alerts';
 
-/** An alert as far as it is told. */
-export interface TellableAlert {
+export interface NotifiableAlert {
   readonly id: string;
   readonly organisationId: number | null;
   readonly organisationName: string | null;
   readonly departmentId?: number | null;
   readonly kind: string;
   readonly severity: Severity;
-  readonly facts: Facts;
+  readonly facts: AlertFacts;
   readonly since: Date;
   readonly resolvedAt: Date | null;
 }
 
-interface Reader {
+interface AlertReader {
   readonly locale: Locale;
   readonly timeZone: string;
 }
 
-export interface Words {
+export interface AlertTexts {
   readonly name: string;
   readonly text: string;
   readonly advice: string;
 }
 
-function valueOf(name: string, value: string | number, { locale, timeZone }: Reader): string {
+function valueOf(name: string, value: string | number, { locale, timeZone }: AlertReader): string {
   if (typeof value === 'number') return formatNumber(locale, value);
   const at = name.endsWith('_at') ? Date.parse(value) : NaN;
   return Number.isNaN(at) ? value : formatTime(locale, timeZone, new Date(at), 'dated-minute');
 }
 
-/** What an alert says to a reader. A kind of a newer version has its name alone. */
-export function wordsOf(
-  { kind, facts }: Pick<TellableAlert, 'kind' | 'facts'>,
+/** Returns the texts of an alert for a reader; only the name for a kind of a newer version. */
+export function alertTextsOf(
+  { kind, facts }: Pick<NotifiableAlert, 'kind' | 'facts'>,
   translate: Translate,
-  reader: Reader,
-): Words {
-  const known = alertKind(kind);
-  if (known === undefined) return { name: kind, text: kind, advice: '' };
+  reader: AlertReader,
+): AlertTexts {
+  const registeredKind = alertKind(kind);
+  if (registeredKind === undefined) return { name: kind, text: kind, advice: '' };
   const amounts = Object.entries(facts).filter(([name]) => name.endsWith('_nano'));
-  const told = formatMoneys(
+  const formattedAmounts = formatMoneys(
     reader.locale,
     amounts.map(([, amount]) => BigInt(amount)),
   );
   const values: Record<string, string> = {
     ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, valueOf(name, value, reader)])),
-    ...Object.fromEntries(amounts.map(([name], place) => [name, told[place] as string])),
+    ...Object.fromEntries(amounts.map(([name], index) => [name, formattedAmounts[index] as string])),
   };
   const { what, name = '' } = facts;
   if (what !== undefined) values['what'] = translate(`alerts.what.${what}`, { name });
@@ -69,15 +68,16 @@ export function wordsOf(
     text: translate(`alerts.kind.${kind}.text`, values),
     advice: [
       translate(`alerts.kind.${kind}.advice`),
-      ...(known.runbook === null ? [] : [translate('alerts.runbook', { path: known.runbook })]),
+      ...(registeredKind.runbook === null
+        ? []
+        : [translate('alerts.runbook', { path: registeredKind.runbook })]),
     ].join(' '),
   };
 }
 
-/** Titles go into subjects of mails, which have one line. */
-const oneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ');
+/** Titles become email subjects, which must be one line. */
+const toOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ');
 
-/** Makes messages of alerts, in every language. */
 @Injectable()
 export class AlertWording {
   constructor(
@@ -86,23 +86,23 @@ export class AlertWording {
   ) {}
 
   of(
-    alert: TellableAlert,
+    alert: NotifiableAlert,
     event: AlertEvent | 'test',
     {
       locale,
       timeZone,
       baseUrl = this.settings.baseUrl,
       brand = this.settings.brandName,
-    }: Reader & { readonly baseUrl?: string; readonly brand?: string },
+    }: AlertReader & { readonly baseUrl?: string; readonly brand?: string },
   ): Omit<AlertMessage, 'id'> {
     const translate = this.engine.translator(locale);
     const { id, organisationId, organisationName, kind, severity, facts, since, resolvedAt } = alert;
     const isTest = event === 'test';
-    const words = isTest
+    const texts = isTest
       ? { name: translate('alerts.test.name'), text: translate('alerts.test.text'), advice: '' }
-      : wordsOf(alert, translate, { locale, timeZone });
+      : alertTextsOf(alert, translate, { locale, timeZone });
     const title = translate(`alerts.event.${event}`, {
-      name: words.name,
+      name: texts.name,
       severity: translate(`alerts.severity.${severity}`),
     });
     const context = translate('alerts.context', {
@@ -112,9 +112,9 @@ export class AlertWording {
     });
     return {
       ...{ event, alertId: id, kind, severity, organisationId, facts, since, resolvedAt, brand, context },
-      title: oneLine(title),
-      text: words.text,
-      advice: event === 'resolved' ? '' : words.advice,
+      title: toOneLine(title),
+      text: texts.text,
+      advice: event === 'resolved' ? '' : texts.advice,
       runbook: isTest ? null : (alertKind(kind)?.runbook ?? null),
       url: `${baseUrl}${ALERTS_PATH}${isTest ? '' : `/${id}`}`,
       linkLabel: translate('alerts.open', { brand }),

@@ -1,27 +1,26 @@
-import { type AlertMessage, cut, JSON_TYPE, type Vendor } from './channel';
+import { type AlertMessage, truncate, JSON_HEADERS, type ChannelAdapter } from './channel';
 
 export const PAGERDUTY_ADDRESSES = [
   'https://events.pagerduty.com/v2/enqueue',
   'https://events.eu.pagerduty.com/v2/enqueue',
 ] as const;
 
-/** The integration key of an Events API v2 integration. */
 export const ROUTING_KEY = /^[0-9A-Za-z]{32}$/;
 
-/** Bounds of an event (developer.pagerduty.com/docs/send-alert-event). */
-const LONGEST_SUMMARY = 1_024;
-const LONGEST_DEDUP_KEY = 255;
+/** Limits of an event (developer.pagerduty.com/docs/send-alert-event). */
+const MAX_SUMMARY_LENGTH = 1_024;
+const MAX_DEDUP_KEY_LENGTH = 255;
 
-const gravity = { info: 'info', warning: 'warning', urgent: 'critical' } as const;
+const eventSeverities = { info: 'info', warning: 'warning', urgent: 'critical' } as const;
 
 const actionOf = ({ event }: AlertMessage): 'trigger' | 'acknowledge' | 'resolve' =>
   event === 'acknowledged' ? 'acknowledge' : event === 'resolved' ? 'resolve' : 'trigger';
 
 /**
- * Events API v2 (github.com/PagerDuty/api-schema, reference/events-v2): 202 says that an event is taken, 400 that it
- * never will be; 429 and 5xx are tried again.
+ * Events API v2 (github.com/PagerDuty/api-schema, reference/events-v2): 202 accepts an event, 400 rejects it
+ * permanently; 429 and 5xx are retried.
  */
-export const pagerduty: Vendor = {
+export const pagerduty: ChannelAdapter = {
   request({ url, key }, message) {
     const {
       kind,
@@ -39,9 +38,9 @@ export const pagerduty: Vendor = {
     } = message;
     const action = actionOf(message);
     const payload = {
-      summary: cut(`${title} – ${text}`, LONGEST_SUMMARY),
+      summary: truncate(`${title} – ${text}`, MAX_SUMMARY_LENGTH),
       timestamp: since.toISOString(),
-      severity: gravity[severity],
+      severity: eventSeverities[severity],
       source: new URL(page).host,
       class: kind,
       custom_details: { ...facts, advice, ...(runbook !== null && { runbook }) },
@@ -49,12 +48,12 @@ export const pagerduty: Vendor = {
     const body = {
       routing_key: key,
       event_action: action,
-      dedup_key: dedupKey.slice(-LONGEST_DEDUP_KEY),
+      dedup_key: dedupKey.slice(-MAX_DEDUP_KEY_LENGTH),
       ...(action === 'trigger'
         ? { payload, client: brand, client_url: page, links: [{ href: page, text: linkLabel }] }
         : {}),
     };
-    return { url, headers: JSON_TYPE, body: JSON.stringify(body) };
+    return { url, headers: JSON_HEADERS, body: JSON.stringify(body) };
   },
   judge({ status }) {
     if (status === 202) return 'delivered';

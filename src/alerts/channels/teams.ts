@@ -1,22 +1,22 @@
-import { cut, JSON_TYPE, type Vendor } from './channel';
+import { truncate, JSON_HEADERS, type ChannelAdapter } from './channel';
 
-/** A message may have about 28 KB (learn.microsoft.com/connectors/teams, known issues and limitations). */
-const LONGEST_TEXT = 4_000;
+/** A message is limited to about 28 KB (learn.microsoft.com/connectors/teams, known issues and limitations). */
+const MAX_TEXT_LENGTH = 4_000;
 
-/** Plain runs: a text block would read a name as Markdown, with links in it. */
-const words = (text: string, more: object = {}) => ({
+/** Plain text runs, because a text block would render names as Markdown with links. */
+const textBlock = (text: string, more: object = {}) => ({
   type: 'RichTextBlock',
-  inlines: [{ type: 'TextRun', text: cut(text, LONGEST_TEXT), ...more }],
+  inlines: [{ type: 'TextRun', text: truncate(text, MAX_TEXT_LENGTH), ...more }],
 });
 
 const colours = { info: 'Accent', warning: 'Warning', urgent: 'Attention' } as const;
 
 /**
- * The trigger "When a Teams webhook request is received" of Workflows, which took the place of the retired connectors:
- * a message with one Adaptive Card (learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/
- * connectors-using). The flow answers 202; 429 and failures of the service are tried again.
+ * Workflows trigger "When a Teams webhook request is received", which replaced the retired connectors: a message with
+ * one Adaptive Card (learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using). The
+ * flow responds with 202; 429 and service failures are retried.
  */
-export const teams: Vendor = {
+export const teams: ChannelAdapter = {
   request({ url }, { event, severity, title, text, advice, context, url: page, linkLabel }) {
     if (event === 'acknowledged') return null;
     const colour = event === 'resolved' ? 'Good' : colours[severity];
@@ -25,17 +25,17 @@ export const teams: Vendor = {
       type: 'AdaptiveCard',
       version: '1.4',
       body: [
-        words(title, { size: 'Medium', weight: 'Bolder', color: colour }),
-        words(text),
-        ...(event === 'resolved' || advice === '' ? [] : [words(advice)]),
-        words(context, { size: 'Small', isSubtle: true }),
+        textBlock(title, { size: 'Medium', weight: 'Bolder', color: colour }),
+        textBlock(text),
+        ...(event === 'resolved' || advice === '' ? [] : [textBlock(advice)]),
+        textBlock(context, { size: 'Small', isSubtle: true }),
       ],
-      actions: [{ type: 'Action.OpenUrl', title: cut(linkLabel, 100), url: page }],
+      actions: [{ type: 'Action.OpenUrl', title: truncate(linkLabel, 100), url: page }],
       msteams: { width: 'full' },
     };
     const contentType = 'application/vnd.microsoft.card.adaptive';
     const body = { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
-    return { url, headers: JSON_TYPE, body: JSON.stringify(body) };
+    return { url, headers: JSON_HEADERS, body: JSON.stringify(body) };
   },
   judge({ status }) {
     if (status === 200 || status === 202) return 'delivered';

@@ -1,16 +1,16 @@
 import { webhookHeaders } from '../../platform';
-import { JSON_TYPE, type Vendor } from './channel';
+import { JSON_HEADERS, type ChannelAdapter } from './channel';
 
-/** A secret as Standard Webhooks writes it: `whsec_` and 24 to 64 bytes in base64. */
+/** Secret in the format of Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. */
 export const SIGNING_SECRET = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
 
 const secretOf = (key: string): Buffer => Buffer.from(key.replace('whsec_', ''), 'base64');
 
 /**
- * Standard Webhooks 1.0.0: any 2xx says that the message is taken, 410 that the receiver wants no more, and all else
- * is tried again (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md).
+ * Standard Webhooks 1.0.0: any 2xx accepts the message, 410 ends the subscription, and all else is retried
+ * (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md).
  */
-export const webhook: Vendor = {
+export const webhook: ChannelAdapter = {
   request({ url, key = '' }, message, now) {
     const { id, event, alertId, kind, severity, organisationId, facts, since, resolvedAt } = message;
     const { title, text, advice, runbook, url: page } = message;
@@ -25,7 +25,7 @@ export const webhook: Vendor = {
         facts,
       },
     });
-    return { url, headers: { ...JSON_TYPE, ...webhookHeaders([secretOf(key)], { id, body, now }) }, body };
+    return { url, headers: { ...JSON_HEADERS, ...webhookHeaders([secretOf(key)], { id, body, now }) }, body };
   },
   judge({ status }) {
     if (status >= 200 && status <= 299) return 'delivered';

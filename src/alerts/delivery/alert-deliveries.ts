@@ -1,31 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel';
-import { Database, Logger, Metrics, RepeatingJob, type Row } from '../../platform';
+import { Database, Logger, Metrics, RepeatingJob, type TableRow } from '../../platform';
 import { AlertChannels } from '../channels/alert-channels';
 import { AlertClient } from '../channels/alert-client';
-import { AlertMails, NOBODY } from '../channels/alert-mails';
-import { AlertWording, localeOr, type TellableAlert } from '../channels/alert-wording';
-import type { AlertEvent, Channel, Outcome, SentChannelKind } from '../channels/channel';
-import { AlertRules, type RuleBook } from '../rules/alert-rules';
+import { AlertMails, NO_RECIPIENTS } from '../channels/alert-mails';
+import { AlertWording, localeOr, type NotifiableAlert } from '../channels/alert-wording';
+import type { AlertEvent, Channel, DeliveryOutcome, SentChannelKind } from '../channels/channel';
+import { AlertRules, type AlertRuleSet } from '../rules/alert-rules';
 
-const AT_ONCE = 200;
+const BATCH_SIZE = 200;
 const FIRST_PAUSE_MS = 15 * SECOND_MS;
-const LONGEST_PAUSE_MS = HOUR_MS;
-const MOST_ATTEMPTS = 30;
-/** What is older is news no more. */
-const GIVEN_UP_AFTER_MS = DAY_MS;
+const MAX_PAUSE_MS = HOUR_MS;
+const MAX_ATTEMPTS = 30;
+const MAX_AGE_MS = DAY_MS;
 
-type DeliveryRow = Row<'alert_delivery', 'id, alert_id, channel_id, created_at, attempts'> &
-  Omit<TellableAlert, 'id'> & {
+type DeliveryRow = TableRow<'alert_delivery', 'id, alert_id, channel_id, created_at, attempts'> &
+  Omit<NotifiableAlert, 'id'> & {
     readonly event: AlertEvent;
     readonly isAcknowledged: boolean;
-    /** An earlier message of the alert reached this channel. */
+    /** An earlier message about the alert reached the channel. */
     readonly isKnown: boolean;
   };
 
 /**
- * Messages of one alert reach a channel in their order: a later one waits for those before it. Those that failed come
- * last, so that one which is never taken holds up no other.
+ * Messages of one alert reach a channel in order. Messages that failed before come last, so that they do not delay
+ * others.
  */
 const DUE = `
   SELECT d.id, d.alert_id, d.channel_id, d.event, d.created_at, d.attempts, a.organisation_id, a.department_id, a.kind,
@@ -37,22 +36,24 @@ const DUE = `
    WHERE d.outcome IS NULL AND d.due_at <= $1
      AND NOT EXISTS (SELECT FROM alert_delivery e WHERE e.alert_id = d.alert_id AND e.channel_id = d.channel_id
                       AND e.id < d.id AND e.outcome IS NULL)
-   ORDER BY d.attempts, d.id LIMIT ${AT_ONCE}`;
+   ORDER BY d.attempts, d.id LIMIT ${BATCH_SIZE}`;
 
-/** What the receiver would learn too late: that it fired after it was over, or that something unheard of is over. */
-const isOvertaken = ({ event, resolvedAt, isAcknowledged, isKnown }: DeliveryRow): boolean => {
+/**
+ * True if the message would arrive too late: a firing alert that is already resolved, or the end of an alert never
+ * reported.
+ */
+const isObsolete = ({ event, resolvedAt, isAcknowledged, isKnown }: DeliveryRow): boolean => {
   if (event === 'resolved') return !isKnown;
   if (event === 'acknowledged') return resolvedAt !== null || !isKnown;
   return resolvedAt !== null || (event === 'repeated' && isAcknowledged);
 };
 
-/** Nobody is there to get it: a further attempt would find nobody either. */
-interface Unwanted {
+interface UnwantedDelivery {
   readonly kind: 'unwanted';
-  readonly words: string;
+  readonly text: string;
 }
 
-/** Delivers messages of alerts: at least once each, with growing pauses, for a day. */
+/** Delivers alert messages at least once, with increasing pauses for up to a day. */
 @Injectable()
 export class AlertDeliveries {
   constructor(
@@ -75,9 +76,9 @@ export class AlertDeliveries {
   async deliver(now: Date, signal?: AbortSignal): Promise<void> {
     const due = await this.database.rows<DeliveryRow>(DUE, [now]);
     if (due.length === 0) return;
-    const [channels, rules] = await Promise.all([this.channels.enabled(), this.rules.book()]);
+    const [channels, rules] = await Promise.all([this.channels.enabled(), this.rules.loadAll()]);
     const byChannel = Map.groupBy(due, ({ channelId }) => channelId);
-    // A channel that hangs holds up no other one.
+    // Channels run in parallel, so that a hanging one does not delay the others.
     await Promise.all(
       [...byChannel].map(([id, rows]) =>
         this.deliverTo(
@@ -92,19 +93,19 @@ export class AlertDeliveries {
   private async deliverTo(
     channel: Channel | undefined,
     rows: readonly DeliveryRow[],
-    { now, signal, rules }: { now: Date; signal: AbortSignal | undefined; rules: RuleBook },
+    { now, signal, rules }: { now: Date; signal: AbortSignal | undefined; rules: AlertRuleSet },
   ): Promise<void> {
     for (const row of rows) {
       if (signal?.aborted === true) return;
-      if (channel === undefined || isOvertaken(row)) {
-        await this.end(row, 'dropped', null, now);
+      if (channel === undefined || isObsolete(row)) {
+        await this.finish(row, 'dropped', null, now);
         this.count(channel, 'dropped');
         continue;
       }
       const { timeZone } = rules.settings(channel.organisationId);
       const outcome = await this.attempt(channel, row, timeZone);
-      await this.note(channel, row, outcome, now);
-      // The next ones would fare no better.
+      await this.recordOutcome(channel, row, outcome, now);
+      // Later messages would fail as well.
       if (outcome?.kind === 'again' || outcome?.kind === 'refused') return;
     }
   }
@@ -113,14 +114,14 @@ export class AlertDeliveries {
     channel: Channel,
     row: DeliveryRow,
     timeZone: string,
-  ): Promise<Outcome | Unwanted | null> {
-    const alert: TellableAlert = { ...row, id: row.alertId };
+  ): Promise<DeliveryOutcome | UnwantedDelivery | null> {
+    const alert: NotifiableAlert = { ...row, id: row.alertId };
     if (channel.kind === 'mail') {
       if (row.event === 'acknowledged') return null;
       const count = await this.mails.send(channel, alert, row.event, `alert-${row.id}`);
       return count === 0
-        ? { kind: 'unwanted', words: NOBODY }
-        : { kind: 'delivered', words: `mails: ${count}` };
+        ? { kind: 'unwanted', text: NO_RECIPIENTS }
+        : { kind: 'delivered', text: `mails: ${count}` };
     }
     return this.post({ ...channel, kind: channel.kind }, alert, row.event, {
       id: `msg_alert_${row.id}`,
@@ -128,7 +129,6 @@ export class AlertDeliveries {
     });
   }
 
-  /** Sends one message now. */
   async post(
     {
       id,
@@ -138,29 +138,29 @@ export class AlertDeliveries {
     }: Pick<Channel, 'id' | 'organisationId' | 'language'> & {
       readonly kind: SentChannelKind;
     },
-    alert: TellableAlert,
+    alert: NotifiableAlert,
     event: AlertEvent | 'test',
     { id: messageId, timeZone }: { readonly id: string; readonly timeZone: string },
-  ): Promise<Outcome | null> {
+  ): Promise<DeliveryOutcome | null> {
     const target = await this.channels.targetOf(id);
-    if (target === null) return { kind: 'again', words: 'the master key that sealed its address is missing' };
+    if (target === null) return { kind: 'again', text: 'the master key that sealed its address is missing' };
     const message = this.wording.of(alert, event, { locale: localeOr(language), timeZone });
     return this.client.send({ organisationId, kind }, target, { ...message, id: messageId });
   }
 
-  private async note(
+  private async recordOutcome(
     channel: Channel,
     row: DeliveryRow,
-    outcome: Outcome | Unwanted | null,
+    outcome: DeliveryOutcome | UnwantedDelivery | null,
     now: Date,
   ): Promise<void> {
     if (outcome === null || outcome.kind === 'unwanted') {
-      await this.end(row, 'dropped', outcome?.words ?? null, now);
+      await this.finish(row, 'dropped', outcome?.text ?? null, now);
       this.count(channel, 'dropped');
       return;
     }
     if (outcome.kind === 'delivered') {
-      await this.end(row, 'delivered', null, now);
+      await this.finish(row, 'delivered', null, now);
       this.count(channel, 'delivered');
       await this.database.query(
         'UPDATE alert_channel SET succeeded_at = $2, last_error = NULL WHERE id = $1',
@@ -168,40 +168,40 @@ export class AlertDeliveries {
       );
       return;
     }
-    const { words } = outcome;
+    const { text } = outcome;
     const isGone = outcome.kind === 'refused' && outcome.isGone === true;
     await this.database.query(
       `UPDATE alert_channel SET failed_at = $2, last_error = $3, enabled = enabled AND NOT $4 WHERE id = $1`,
-      [channel.id, now, words, isGone],
+      [channel.id, now, text, isGone],
     );
     const attempts = row.attempts + 1;
     const age = now.getTime() - row.createdAt.getTime();
-    if (outcome.kind === 'refused' || attempts >= MOST_ATTEMPTS || age > GIVEN_UP_AFTER_MS) {
+    if (outcome.kind === 'refused' || attempts >= MAX_ATTEMPTS || age > MAX_AGE_MS) {
       this.logger.warn('a message of an alert is given up', {
         channel: channel.id,
         kind: channel.kind,
-        words,
+        words: text,
       });
-      await this.end(row, 'failed', words, now);
+      await this.finish(row, 'failed', text, now);
       this.count(channel, 'failed');
       return;
     }
     this.count(channel, 'retried');
-    const usual = Math.min(FIRST_PAUSE_MS * 2 ** row.attempts, LONGEST_PAUSE_MS);
-    const due = new Date(now.getTime() + (outcome.afterMs ?? usual));
+    const backoffMs = Math.min(FIRST_PAUSE_MS * 2 ** row.attempts, MAX_PAUSE_MS);
+    const dueAt = new Date(now.getTime() + (outcome.afterMs ?? backoffMs));
     await this.database.query(
       'UPDATE alert_delivery SET attempts = $2, last_error = $3, due_at = $4 WHERE id = $1',
-      [row.id, attempts, words, due],
+      [row.id, attempts, text, dueAt],
     );
-    // Nothing else goes to a receiver that asks for a pause.
+    // A pause requested by the receiver applies to all messages of the channel.
     if (outcome.afterMs !== undefined)
       await this.database.query(
         'UPDATE alert_delivery SET due_at = greatest(due_at, $2) WHERE channel_id = $1 AND outcome IS NULL',
-        [channel.id, due],
+        [channel.id, dueAt],
       );
   }
 
-  private async end(
+  private async finish(
     { id, attempts }: DeliveryRow,
     outcome: 'delivered' | 'failed' | 'dropped',
     error: string | null,

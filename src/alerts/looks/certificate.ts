@@ -3,7 +3,7 @@ import { connect } from 'node:tls';
 
 const DEADLINE_MS = 5_000;
 
-/** When the certificate ends that a server shows. It is only read: one that is not trusted has an end, too. */
+/** Returns the expiry of a server's certificate. Untrusted certificates are read as well, because nothing is sent. */
 export async function certificateEnd({ hostname, port }: URL): Promise<Date> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const isName = /[a-z]/i.test(host) && !host.includes(':');

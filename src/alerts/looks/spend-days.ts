@@ -5,22 +5,19 @@ import { HISTORY_DAYS, type SpentDay } from '../statistics/spending';
 
 export type SpendScope = 'organisation' | 'department' | 'project' | 'user' | 'key' | 'wallet';
 
-export interface Spender {
+export interface SpendOwner {
   readonly scope: SpendScope;
-  /** The number of its row. */
   readonly number: string;
 }
 
 export interface Spending {
   readonly history: readonly SpentDay[];
-  /** In nano-dollars, as the history. */
+  /** Nano-dollars, like the history. */
   readonly today: number;
 }
 
-/** Records arrive this late at most. */
-const LATE_MS = 3 * HOUR_MS;
-/** The first look after an update sums so many days; the following ones the rest. */
-const DAYS_AT_ONCE = 14;
+const MAX_RECORD_DELAY_MS = 3 * HOUR_MS;
+const MAX_DAYS_PER_RUN = 14;
 
 const SUM_DAY = `
   INSERT INTO spend_day (scope, number, day, cost_nano)
@@ -38,7 +35,7 @@ const SUM_DAY = `
 
 const COLUMNS: readonly SpendScope[] = ['organisation', 'department', 'project', 'user', 'key'];
 
-const today = COLUMNS.map(
+const todayByColumn = COLUMNS.map(
   (scope) => `
     SELECT a.place, (SELECT sum(u.cost_nano) FROM usage_hour u WHERE u.${scope}_id = a.number AND u.hour >= $3) AS spent
       FROM asked a WHERE a.scope = '${scope}'`,
@@ -48,7 +45,7 @@ const TODAY = `
   WITH asked AS (SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS a (scope, number, place)),
        wallets AS (SELECT u.wallet_id, sum(u.cost_nano) AS spent FROM usage_hour u
                     WHERE u.hour >= $3 AND u.wallet_id IN (SELECT number FROM asked WHERE scope = 'wallet') GROUP BY 1)
-  ${today}
+  ${todayByColumn}
   UNION ALL SELECT a.place, w.spent FROM asked a JOIN wallets w ON w.wallet_id = a.number WHERE a.scope = 'wallet'`;
 
 const HISTORY = `
@@ -59,18 +56,17 @@ const HISTORY = `
 const startOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** What was spent day by day, in UTC: sums of finished days, and today from the hours. */
+/** Spending per UTC day: stored sums of finished days, and the current day from hourly usage. */
 @Injectable()
 export class SpendDays {
   constructor(private readonly database: Database) {}
 
-  /** Sums days that are over and not summed yet, and lets old ones go. */
-  async keep(now: Date): Promise<void> {
-    const last = startOf(now.getTime() - LATE_MS) - DAY_MS;
-    const known = await this.known(now);
-    for (let back = 0, done = 0; back < HISTORY_DAYS && done < DAYS_AT_ONCE; back += 1) {
+  async sumFinishedDays(now: Date): Promise<void> {
+    const last = startOf(now.getTime() - MAX_RECORD_DELAY_MS) - DAY_MS;
+    const summedDays = await this.loadSummedDays(now);
+    for (let back = 0, done = 0; back < HISTORY_DAYS && done < MAX_DAYS_PER_RUN; back += 1) {
       const at = last - back * DAY_MS;
-      if (known.has(at)) continue;
+      if (summedDays.has(at)) continue;
       await this.database.query(SUM_DAY, [new Date(at)]);
       done += 1;
     }
@@ -79,23 +75,28 @@ export class SpendDays {
     ]);
   }
 
-  /** In the order in which they are asked for. A day without a row of a spender was free; one that is not summed is unknown. */
-  async of(spenders: readonly Spender[], now: Date): Promise<Spending[]> {
-    if (spenders.length === 0) return [];
-    const begin = startOf(now.getTime());
-    const asked = [spenders.map(({ scope }) => scope), spenders.map(({ number }) => number)];
-    const [known, past, present] = await Promise.all([
-      this.known(now),
+  /**
+   * Returns spending in the order of the owners. A summed day without a row counts as zero; unsummed days are left out.
+   */
+  async of(owners: readonly SpendOwner[], now: Date): Promise<Spending[]> {
+    if (owners.length === 0) return [];
+    const startOfToday = startOf(now.getTime());
+    const parameters = [owners.map(({ scope }) => scope), owners.map(({ number }) => number)];
+    const [summedDays, past, present] = await Promise.all([
+      this.loadSummedDays(now),
       this.database.query<{ place: string; at: number; spent: number }>(HISTORY, [
-        ...asked,
-        dayOf(begin - (HISTORY_DAYS + 1) * DAY_MS),
+        ...parameters,
+        dayOf(startOfToday - (HISTORY_DAYS + 1) * DAY_MS),
       ]),
-      this.database.query<{ place: string; spent: string | null }>(TODAY, [...asked, new Date(begin)]),
+      this.database.query<{ place: string; spent: string | null }>(TODAY, [
+        ...parameters,
+        new Date(startOfToday),
+      ]),
     ]);
-    const days = [...known].sort((one, other) => one - other);
+    const days = [...summedDays].sort((one, other) => one - other);
     const costs = Map.groupBy(past, ({ place }) => Number(place));
     const todays = new Map(present.map(({ place, spent }) => [Number(place), Number(spent ?? 0)]));
-    return spenders.map((_, index) => {
+    return owners.map((_, index) => {
       const spent = new Map((costs.get(index + 1) ?? []).map((row) => [row.at, row.spent]));
       return {
         history: days.map((at) => ({ at, spent: spent.get(at) ?? 0 })),
@@ -104,7 +105,7 @@ export class SpendDays {
     });
   }
 
-  private async known(now: Date): Promise<Set<number>> {
+  private async loadSummedDays(now: Date): Promise<Set<number>> {
     const rows = await this.database.query<{ at: number }>(
       `SELECT (extract(epoch FROM day) * 1000)::float8 AS at FROM spend_day
         WHERE scope = 'all' AND number = 0 AND day >= $1::date AND day < $2::date`,

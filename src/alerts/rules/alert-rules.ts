@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { refuseStale, versionOf } from '../../kernel';
-import { Database, readRows, type Row, type Tx } from '../../platform';
+import { rejectStale, versionOf } from '../../kernel';
+import { Database, readRows, type TableRow, type Tx } from '../../platform';
 import { type AlertKind, alertKind, type AlertKindName, type AlertOwner, kindsOf } from '../catalogue/kinds';
-import { type ParameterName, type Parameters as RuleParameters, withUsual } from '../catalogue/parameters';
+import {
+  type ParameterName,
+  type AlertParameters as RuleParameters,
+  withDefaults,
+} from '../catalogue/parameters';
 import type { QuietHours } from './quiet-hours';
 
-/** How an owner is told, whatever the kind. */
 export interface AlertSettings extends QuietHours {
   readonly urgentBreaksQuiet: boolean;
-  /** An alert that fires on is told again after so long; 0 for never. */
+  /** Hours between notifications of an alert that continues to fire; 0 for none. */
   readonly repeatHours: number;
 }
 
@@ -21,7 +24,7 @@ export interface AlertRule {
   readonly mutedUntil: Date | null;
 }
 
-const usualSettings: AlertSettings = {
+const defaultSettings: AlertSettings = {
   timeZone: 'UTC',
   quietFrom: null,
   quietTo: null,
@@ -29,10 +32,10 @@ const usualSettings: AlertSettings = {
   repeatHours: 24,
 };
 
-type RuleRow = Row<'alert_rule', 'organisation_id, kind, enabled, channels, muted_until'> & {
+type RuleRow = TableRow<'alert_rule', 'organisation_id, kind, enabled, channels, muted_until'> & {
   readonly parameters: Readonly<Record<string, unknown>>;
 };
-type SettingRow = Row<'alert_setting'>;
+type AlertSettingRow = TableRow<'alert_setting'>;
 
 const RULES = 'SELECT organisation_id, kind, enabled, parameters, channels, muted_until FROM alert_rule';
 const SETTINGS = `SELECT organisation_id, time_zone, quiet_from, quiet_to, urgent_breaks_quiet, repeat_hours
@@ -40,44 +43,42 @@ const SETTINGS = `SELECT organisation_id, time_zone, quiet_from, quiet_to, urgen
 
 const ruleOf = ({ parameters }: AlertKind, row: RuleRow | undefined): AlertRule => ({
   enabled: row?.enabled ?? true,
-  parameters: withUsual(parameters, row?.parameters ?? {}),
+  parameters: withDefaults(parameters, row?.parameters ?? {}),
   channels: row?.channels ?? null,
   mutedUntil: row?.mutedUntil ?? null,
 });
 
-function settingsOf(row: SettingRow | undefined): AlertSettings {
-  if (row === undefined) return usualSettings;
+function settingsOf(row: AlertSettingRow | undefined): AlertSettings {
+  if (row === undefined) return defaultSettings;
   const { organisationId: _, ...settings } = row;
   return settings;
 }
 
-/** The rules of all owners at one moment. */
-export class RuleBook {
+export class AlertRuleSet {
   private readonly rules: ReadonlyMap<string, RuleRow>;
-  private readonly kept: ReadonlyMap<AlertOwner, SettingRow>;
+  private readonly settingRows: ReadonlyMap<AlertOwner, AlertSettingRow>;
 
-  constructor(rules: readonly RuleRow[], settings: readonly SettingRow[]) {
+  constructor(rules: readonly RuleRow[], settings: readonly AlertSettingRow[]) {
     this.rules = new Map(rules.map((row) => [`${row.organisationId} ${row.kind}`, row]));
-    this.kept = new Map(settings.map((row) => [row.organisationId, row]));
+    this.settingRows = new Map(settings.map((row) => [row.organisationId, row]));
   }
 
   rule(owner: AlertOwner, kind: AlertKind): AlertRule {
     return ruleOf(kind, this.rules.get(`${owner} ${kind.name}`));
   }
 
-  /** The least value of a parameter that holds for any owner. */
-  least(kind: AlertKind, name: ParameterName): number {
+  minimumOf(kind: AlertKind, name: ParameterName): number {
     const rows = [...this.rules.values()].filter((row) => row.kind === kind.name);
     const values = [undefined, ...rows].map((row) => ruleOf(kind, row).parameters[name] ?? 0);
     return Math.min(...values);
   }
 
   settings(owner: AlertOwner): AlertSettings {
-    return settingsOf(this.kept.get(owner));
+    return settingsOf(this.settingRows.get(owner));
   }
 }
 
-/** What owners say of their alerts; without a row the usual holds. Every change is on record. */
+/** Rules and settings of owners; defaults apply without a row. Every change is logged. */
 @Injectable()
 export class AlertRules {
   constructor(
@@ -85,12 +86,12 @@ export class AlertRules {
     private readonly activity: ActivityLog,
   ) {}
 
-  async book(): Promise<RuleBook> {
+  async loadAll(): Promise<AlertRuleSet> {
     const [rules, settings] = await Promise.all([
       this.database.rows<RuleRow>(RULES),
-      this.database.rows<SettingRow>(SETTINGS),
+      this.database.rows<AlertSettingRow>(SETTINGS),
     ]);
-    return new RuleBook(rules, settings);
+    return new AlertRuleSet(rules, settings);
   }
 
   async of(owner: AlertOwner): Promise<{ settings: AlertSettings; rules: Map<AlertKindName, AlertRule> }> {
@@ -101,14 +102,17 @@ export class AlertRules {
     return { settings, rules };
   }
 
-  /** `shown` is the version that was looked at. */
-  async setSettings(owner: AlertOwner, settings: AlertSettings, shown: string | undefined): Promise<void> {
+  async setSettings(
+    owner: AlertOwner,
+    settings: AlertSettings,
+    expectedVersion: string | undefined,
+  ): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await takeTurns(tx, owner);
+      await lockOwner(tx, owner);
       const before = await settingsIn(tx, owner);
-      refuseStale(shown, versionOf(before));
+      rejectStale(expectedVersion, versionOf(before));
       const changes = changesOf(before, settings);
-      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) return this.activity.reportNoChange();
       const { timeZone, quietFrom, quietTo, urgentBreaksQuiet, repeatHours } = settings;
       await tx.query(
         `INSERT INTO alert_setting (organisation_id, time_zone, quiet_from, quiet_to, urgent_breaks_quiet, repeat_hours)
@@ -131,15 +135,15 @@ export class AlertRules {
     owner: AlertOwner,
     kind: AlertKind,
     rule: AlertRule,
-    shown: string | undefined,
+    expectedVersion: string | undefined,
   ): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await takeTurns(tx, owner);
+      await lockOwner(tx, owner);
       const before = (await rulesIn(tx, owner)).get(kind.name)!;
-      refuseStale(shown, versionOf(before));
+      rejectStale(expectedVersion, versionOf(before));
       const flat = ({ parameters, ...rest }: AlertRule) => ({ ...rest, ...parameters });
       const changes = changesOf(flat(before), flat(rule));
-      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) return this.activity.reportNoChange();
       await tx.query(
         `INSERT INTO alert_rule (organisation_id, kind, enabled, parameters, channels, muted_until)
          VALUES ($1, $2, $3, $4, $5, $6)
@@ -159,20 +163,19 @@ export class AlertRules {
 
 type Readable = Parameters<typeof readRows>[0];
 
-/** Changes of one owner's rules take turns. */
-const takeTurns = (tx: Tx, owner: AlertOwner): Promise<unknown> =>
+const lockOwner = (tx: Tx, owner: AlertOwner): Promise<unknown> =>
   tx.query(`SELECT pg_advisory_xact_lock(hashtext('alert rules'), coalesce($1::integer, 0))`, [owner]);
 
 async function rulesIn(from: Readable, owner: AlertOwner): Promise<Map<AlertKindName, AlertRule>> {
   const rows = await readRows<RuleRow>(from, `${RULES} WHERE organisation_id IS NOT DISTINCT FROM $1`, [
     owner,
   ]);
-  const known = new Map(rows.filter(({ kind }) => alertKind(kind)).map((row) => [row.kind, row]));
-  return new Map(kindsOf(owner).map((kind) => [kind.name, ruleOf(kind, known.get(kind.name))]));
+  const rowsByKind = new Map(rows.filter(({ kind }) => alertKind(kind)).map((row) => [row.kind, row]));
+  return new Map(kindsOf(owner).map((kind) => [kind.name, ruleOf(kind, rowsByKind.get(kind.name))]));
 }
 
 async function settingsIn(from: Readable, owner: AlertOwner): Promise<AlertSettings> {
-  const [row] = await readRows<SettingRow>(
+  const [row] = await readRows<AlertSettingRow>(
     from,
     `${SETTINGS} WHERE organisation_id IS NOT DISTINCT FROM $1`,
     [owner],

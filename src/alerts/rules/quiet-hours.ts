@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../kernel';
 
 export interface QuietHours {
   readonly timeZone: string;
-  /** Minutes since midnight in that zone; null where no hour is quiet. */
+  /** Minutes since midnight in the time zone; null if there are no quiet hours. */
   readonly quietFrom: number | null;
   readonly quietTo: number | null;
 }
@@ -21,14 +21,16 @@ function minuteOfDay(at: Date, timeZone: string): number {
   return (parts.get('hour') ?? 0) * 60 + (parts.get('minute') ?? 0);
 }
 
-/** When the quiet hours end in which an instant lies, to the minute; null outside of them. They may go over midnight. */
+/**
+ * Returns the end of the quiet hours that contain an instant, or null outside of them. Quiet hours can span midnight.
+ */
 export function quietUntil({ timeZone, quietFrom: from, quietTo: to }: QuietHours, at: Date): Date | null {
   if (from === null || to === null || from === to) return null;
   const minute = minuteOfDay(at, timeZone);
   const isQuiet = from < to ? minute >= from && minute < to : minute >= from || minute < to;
   if (!isQuiet) return null;
-  const left = (to - minute + 1_440) % 1_440;
-  return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS + left * MINUTE_MS);
+  const remainingMinutes = (to - minute + 1_440) % 1_440;
+  return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS + remainingMinutes * MINUTE_MS);
 }
 
 /** Minutes since midnight of a time like 22:30. */

@@ -1,20 +1,18 @@
 import { DAY_MS } from '../../kernel';
 
-/** What was spent on a day of UTC; the days of a history follow one another. */
+/** Spending on a UTC day; the days of a history are consecutive. */
 export interface SpentDay {
-  /** Its first instant. */
+  /** First instant of the day. */
   readonly at: number;
   readonly spent: number;
 }
 
-/** So many finished days are looked at. */
 export const HISTORY_DAYS = 56;
-/** With fewer days since the first spending, nothing is foretold and nothing is unusual. */
-const LEAST_DAYS = 14;
-const WEEK = 7;
-/** A day above this much more than every day before it, each beside its own usual, is unusual. */
-const BEYOND_ALL = 1.5;
-/** Growth shows in these weeks; older ones would foretell too little. */
+const MIN_DAYS = 14;
+const DAYS_PER_WEEK = 7;
+/** Factor by which an unusual day exceeds every earlier day, each relative to its own usual value. */
+const RECORD_FACTOR = 1.5;
+/** Weeks that reflect current growth; older ones would make the forecast too low. */
 const FORECAST_WEEKS = 4;
 const ANOMALY_WEEKS = 6;
 
@@ -27,33 +25,32 @@ function medianOf(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-const weekdayOf = (at: number): number => Math.floor(at / DAY_MS) % WEEK;
+const weekdayOf = (at: number): number => Math.floor(at / DAY_MS) % DAYS_PER_WEEK;
 
-/** The days from the first on which something was spent; null where they are too few. */
-function sinceFirst(history: readonly SpentDay[]): readonly SpentDay[] | null {
+/** Days from the first spending on; null if there are too few. */
+function daysSinceFirstSpending(history: readonly SpentDay[]): readonly SpentDay[] | null {
   const first = history.findIndex(({ spent }) => spent > 0);
   const days = first === -1 ? [] : history.slice(first);
-  return days.length < LEAST_DAYS ? null : days;
+  return days.length < MIN_DAYS ? null : days;
 }
 
-/** The median of the same weekday in the last weeks before a day. */
 function weekdayMedian(days: readonly SpentDay[], at: number, weeks: number): number {
   const weekday = weekdayOf(at);
-  const same = days.filter((day) => day.at < at && weekdayOf(day.at) === weekday);
-  return medianOf(same.slice(-weeks).map(({ spent }) => spent));
+  const sameWeekday = days.filter((day) => day.at < at && weekdayOf(day.at) === weekday);
+  return medianOf(sameWeekday.slice(-weeks).map(({ spent }) => spent));
 }
 
 /**
- * When spending that goes on as usual has spent `left`: each coming day costs the median of its weekday in the last
- * four weeks. Null where that is not before `until`, or where too little is known.
+ * Returns the instant at which usual spending exhausts `remaining`: each day costs the median of its weekday in the
+ * last four weeks. Null if not before `until`, or if the history is too short.
  */
-export function runsOutAt(
+export function forecastRunOut(
   history: readonly SpentDay[],
-  { left, today, now, until }: { left: number; today: number; now: number; until: number },
+  { remaining, today, now, until }: { remaining: number; today: number; now: number; until: number },
 ): number | null {
-  const days = sinceFirst(history);
-  if (days === null || left <= 0) return null;
-  let rest = left;
+  const days = daysSinceFirstSpending(history);
+  if (days === null || remaining <= 0) return null;
+  let rest = remaining;
   for (let day = Math.floor(now / DAY_MS) * DAY_MS; day < until; day += DAY_MS) {
     const usual = weekdayMedian(days, day, FORECAST_WEEKS);
     const isToday = day <= now;
@@ -69,25 +66,25 @@ export function runsOutAt(
 }
 
 export interface UnusualDay {
-  /** A day like this one usually costs so much. */
   readonly usual: number;
   readonly bound: number;
 }
 
 /**
- * What today would have to cost to be unusual: `times` its usual, and more than any of the last eight weeks exceeded
- * its own usual. The usual of a day is the median of its weekday in six weeks, at least half an average day. Null where
- * too little is known.
+ * Returns the spending from which today is unusual: `times` its usual value, and more than any of the last eight weeks
+ * exceeded its own.
+ * The usual value is the weekday's median over six weeks, at least half an average day. Null if the history is too
+ * short.
  */
-export function unusualFrom(
+export function findUnusualBound(
   history: readonly SpentDay[],
   { at, times, floor }: { at: number; times: number; floor: number },
 ): UnusualDay | null {
-  const days = sinceFirst(history);
+  const days = daysSinceFirstSpending(history);
   if (days === null) return null;
-  const least = sumOf(days.map(({ spent }) => spent)) / days.length / 2;
-  const usualOf = (day: number): number => Math.max(weekdayMedian(days, day, ANOMALY_WEEKS), least);
-  const excess = days.slice(WEEK).map((day) => day.spent / usualOf(day.at));
+  const minimum = sumOf(days.map(({ spent }) => spent)) / days.length / 2;
+  const usualOf = (day: number): number => Math.max(weekdayMedian(days, day, ANOMALY_WEEKS), minimum);
+  const excess = days.slice(DAYS_PER_WEEK).map((day) => day.spent / usualOf(day.at));
   const usual = usualOf(at);
-  return { usual, bound: Math.max(floor, usual * Math.max(times, BEYOND_ALL * Math.max(0, ...excess))) };
+  return { usual, bound: Math.max(floor, usual * Math.max(times, RECORD_FACTOR * Math.max(0, ...excess))) };
 }

@@ -1,4 +1,4 @@
-import { Field, oneOf } from '../../kernel';
+import { InputField, oneOf } from '../../kernel';
 
 /**
  * Every logged change as object.action. The texts are `activity.action.<name>` in the locales. Names are never reused
@@ -147,20 +147,19 @@ export const actionNames = [
 
 export type ActionName = (typeof actionNames)[number];
 
-/** What an extension did, as `ext.<id>.<verb>`. Its text is among those of the extension. */
+/** An extension's action as `ext.<id>.<verb>`; its text comes from the extension. */
 export type ExtensionAction = `ext.${string}`;
 export type LoggedAction = ActionName | ExtensionAction;
 
-const LONGEST_NAME = 120;
+const MAX_NAME_LENGTH = 120;
 const hostAction = oneOf(actionNames);
 
-const isExtensionAction = (given: unknown): given is ExtensionAction =>
-  typeof given === 'string' && given.length <= LONGEST_NAME && /^ext\.[a-z0-9-]+\.[\w.-]+$/.test(given);
+const isExtensionAction = (input: unknown): input is ExtensionAction =>
+  typeof input === 'string' && input.length <= MAX_NAME_LENGTH && /^ext\.[a-z0-9-]+\.[\w.-]+$/.test(input);
 
-/** One of them, or the name of what an extension did. */
-export const loggedAction = new Field<LoggedAction>({
-  schema: { type: 'string', maxLength: LONGEST_NAME },
-  read: (given) => (isExtensionAction(given) ? given : hostAction.read(given)),
+export const loggedAction = new InputField<LoggedAction>({
+  schema: { type: 'string', maxLength: MAX_NAME_LENGTH },
+  read: (input) => (isExtensionAction(input) ? input : hostAction.read(input)),
 });
 
 /** The type of object that an entry is about; the texts are `activity.object.<type>`. */
@@ -192,7 +191,9 @@ export const objectTypes = [
 
 export type ObjectType = (typeof objectTypes)[number];
 
-/** What an action is called in the reader's words. An extension that is gone has no texts: its own words are left. */
+/**
+ * Returns the text of an action in the reader's language. A removed extension has no texts, so its raw names are used.
+ */
 export function actionText(action: LoggedAction, translate: (key: string) => string): string {
   const [, extension, verb] = /^ext\.([^.]+)\.(.+)$/.exec(action) ?? [];
   if (extension === undefined || verb === undefined) return translate(`activity.action.${action}`);

@@ -1,19 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable, Optional } from '@nestjs/common';
 import { Database, type Tx } from '../../platform';
-import { LINE_COLUMNS, type LineRow } from '../chain/entry-line';
+import { LINE_COLUMNS, type ActivityLineRow } from '../chain/entry-line';
 import { SealWitness } from '../chain/seal-witness';
 import type { ActionName, LoggedAction } from './action-names';
-import type { ActivityActor, ActivityRequest, Concerned, NewActivity } from './activity';
+import type { ActivityActor, ActivityRequest, ActivitySubject, NewActivity } from './activity';
 import { boundedText, storedChanges } from './changes';
 
-/** A request whose handler declared these audited actions. */
 interface AuditedRequest {
   readonly request: () => ActivityRequest;
   readonly promised: readonly ActionName[];
   readonly written: Map<Tx, Set<LoggedAction>>;
-  /** It is set once a transaction with a promised entry commits, or the handler says that nothing changed. */
-  kept: boolean;
+  /** True once a transaction with a declared entry commits, or the handler reports that nothing changed. */
+  isSatisfied: boolean;
 }
 
 const insertion = `
@@ -27,7 +26,7 @@ const insertion = `
 export class ActivityLog {
   private readonly running = new AsyncLocalStorage<AuditedRequest>();
 
-  /** A command ends before its entries are sealed, and so goes without the witness. */
+  /** A command has no witness, because it ends before its entries are sealed. */
   constructor(
     database: Database,
     @Optional() private readonly witness?: SealWitness,
@@ -45,40 +44,45 @@ export class ActivityLog {
     const request = audited?.request();
     const actor = entry.actor ?? request?.actor;
     if (actor === undefined || actor === null) throw new Error(`The entry ${entry.action} has no actor.`);
-    const [row] = await tx.query<LineRow[]>(insertion, valuesOf(entry, actor, request));
-    if (row !== undefined) this.witness?.wrote(tx, row);
+    const [row] = await tx.query<ActivityLineRow[]>(insertion, valuesOf(entry, actor, request));
+    if (row !== undefined) this.witness?.recordWritten(tx, row);
     if (audited === undefined) return;
     const written = audited.written.get(tx) ?? new Set();
     audited.written.set(tx, written.add(entry.action));
   }
 
-  /** Called by a handler that found nothing to change, such as a role that is set to its present value. */
-  nothingChanged(): void {
+  /** Called by a handler that found nothing to change, such as a role that already has its new value. */
+  reportNoChange(): void {
     const audited = this.running.getStore();
-    if (audited !== undefined) audited.kept = true;
+    if (audited !== undefined) audited.isSatisfied = true;
   }
 
   /**
-   * Runs a request whose changes are audited. A transaction without a declared entry is rolled back, and a handler
-   * that ends without one fails. Without declared actions, entries know the request and none is required.
+   * Runs a request whose changes are audited; without declared actions, no entry is required. A transaction without a
+   * declared entry is rolled back, and a handler that ends without one fails.
    */
-  async during<Result>(
+  async runAudited<Result>(
     request: () => ActivityRequest,
     promised: readonly ActionName[],
     work: () => Promise<Result>,
   ): Promise<Result> {
-    const audited: AuditedRequest = { request, promised, written: new Map(), kept: promised.length === 0 };
+    const audited: AuditedRequest = {
+      request,
+      promised,
+      written: new Map(),
+      isSatisfied: promised.length === 0,
+    };
     const result = await this.running.run(audited, work);
-    if (!audited.kept) throw missingEntry(audited);
+    if (!audited.isSatisfied) throw missingEntry(audited);
     return result;
   }
 
   private requireEntry(tx: Tx): void {
     const audited = this.running.getStore();
-    if (audited === undefined || audited.kept) return;
+    if (audited === undefined || audited.isSatisfied) return;
     const written = audited.written.get(tx);
     if (!audited.promised.some((action) => written?.has(action))) throw missingEntry(audited);
-    audited.kept = true;
+    audited.isSatisfied = true;
   }
 }
 
@@ -87,7 +91,7 @@ const missingEntry = ({ promised }: AuditedRequest): Error =>
 
 function valuesOf(entry: NewActivity, actor: ActivityActor, request: ActivityRequest | undefined): unknown[] {
   const { action, object, changes = {}, reason } = entry;
-  const concerned: Concerned = entry.concerns ?? (actor.kind === 'system' ? {} : actor);
+  const concerned: ActivitySubject = entry.concerns ?? (actor.kind === 'system' ? {} : actor);
   const stored = storedChanges(changes);
   return [
     action,
@@ -110,7 +114,7 @@ function valuesOf(entry: NewActivity, actor: ActivityActor, request: ActivityReq
   ];
 }
 
-/** A request may say null for no reason. */
+/** A blank reason is stored as null. */
 function reasonOf(reason: string | null | undefined): string | null {
   const text = reason?.trim() ?? '';
   return text === '' ? null : boundedText(text);

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob, Settings } from '../../platform';
 
-/** Removes entries of the activity log older than the configured retention. Without a setting, all are kept. */
 @Injectable()
 export class ActivityRetention {
   constructor(
@@ -10,12 +9,11 @@ export class ActivityRetention {
   ) {}
 
   @RepeatingJob({ name: 'activity', cron: '35 3 * * *' })
-  async forget(): Promise<void> {
-    await this.forgetOld(new Date());
+  async runCleanup(): Promise<void> {
+    await this.deleteExpired(new Date());
   }
 
-  /** Returns the number of removed entries. */
-  async forgetOld(now: Date): Promise<number> {
+  async deleteExpired(now: Date): Promise<number> {
     const { activityRetentionMonths: months } = this.settings;
     if (months === undefined) return 0;
     const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));

@@ -1,33 +1,33 @@
 import { DAY_MS } from '../../kernel';
-import type { Span } from '../span';
+import type { TimeSpan } from '../span';
 
-const FIRST_MS = 2 * DAY_MS;
-/** The largest factor by which a span is longer than the one before it. */
-const MOST_GROWTH = 16;
+const FIRST_SPAN_MS = 2 * DAY_MS;
+/** Maximum growth factor from one span to the next. */
+const MAX_GROWTH = 16;
 
 /**
- * Splits a period into spans, from where a search begins, each sized by the time that is left. Returns the position
- * where time ran out; null when the period was searched whole.
+ * Splits a period into spans sized by the remaining time, from where a search begins. Returns the position where time
+ * ran out; null if the complete period was searched.
  */
 export function* searchSpans(
-  period: Span,
-  isDown: boolean,
+  period: TimeSpan,
+  isDescending: boolean,
   budgetMs: number,
   clock: () => number = () => performance.now(),
-): Generator<Span, Date | null> {
-  const began = clock();
-  let [begin, length] = [isDown ? period.to.getTime() : period.from.getTime(), FIRST_MS];
-  const end = isDown ? period.from.getTime() : period.to.getTime();
-  while (isDown ? begin > end : begin < end) {
-    const edge = isDown ? Math.max(end, begin - length) : Math.min(end, begin + length);
-    const started = clock();
-    yield isDown
-      ? { from: new Date(edge), to: new Date(begin) }
-      : { from: new Date(begin), to: new Date(edge) };
-    begin = edge;
-    const left = budgetMs - (clock() - began);
-    if (left <= 0) return begin === end ? null : new Date(begin);
-    length *= Math.min(MOST_GROWTH, Math.max(0.1, left / Math.max(0.5, clock() - started)));
+): Generator<TimeSpan, Date | null> {
+  const startedMs = clock();
+  let [position, length] = [isDescending ? period.to.getTime() : period.from.getTime(), FIRST_SPAN_MS];
+  const end = isDescending ? period.from.getTime() : period.to.getTime();
+  while (isDescending ? position > end : position < end) {
+    const edge = isDescending ? Math.max(end, position - length) : Math.min(end, position + length);
+    const spanStartedMs = clock();
+    yield isDescending
+      ? { from: new Date(edge), to: new Date(position) }
+      : { from: new Date(position), to: new Date(edge) };
+    position = edge;
+    const remainingMs = budgetMs - (clock() - startedMs);
+    if (remainingMs <= 0) return position === end ? null : new Date(position);
+    length *= Math.min(MAX_GROWTH, Math.max(0.1, remainingMs / Math.max(0.5, clock() - spanStartedMs)));
   }
   return null;
 }

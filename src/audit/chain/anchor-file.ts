@@ -11,16 +11,15 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseJsonText } from '../../kernel';
-import { readHead, type SignedHead, writtenHead } from './block';
+import { readHead, type SignedHead, serialiseHead } from './block';
 
-const ASIDE = 'anchor-contradicted-';
+const EVIDENCE_PREFIX = 'anchor-contradicted-';
 
-/** The file is compacted to one line a chain when it reaches this size and is mostly former heads. */
-const LARGEST_BYTES = 8 * 1_024 * 1_024;
+const MAX_FILE_BYTES = 8 * 1_024 * 1_024;
 
 /**
- * The newest heads that this machine has seen, outside the database: changing the past there means changing it here
- * too. The file is append-only; the last line of a chain counts.
+ * Newest heads that this machine has seen, outside the database: changing the past there means changing this file too.
+ * Append-only; the last line of a chain counts.
  */
 export class AnchorFile {
   private readonly newest = new Map<number, SignedHead>();
@@ -28,7 +27,7 @@ export class AnchorFile {
 
   private constructor(readonly path: string) {}
 
-  /** A missing file begins empty; an unreadable line, such as one cut by a crash, is skipped. */
+  /** A missing file starts empty; unreadable lines, such as one cut off by a crash, are skipped. */
   static open(dataFolder: string): AnchorFile {
     const anchor = new AnchorFile(join(dataFolder, 'audit', 'anchor.jsonl'));
     if (existsSync(anchor.path)) anchor.load();
@@ -40,28 +39,30 @@ export class AnchorFile {
   }
 
   add(heads: readonly SignedHead[]): void {
-    const news = heads.filter((head) => head.number > (this.newest.get(head.chain)?.number ?? 0));
-    if (news.length === 0) return;
-    for (const head of news) this.newest.set(head.chain, head);
-    if (this.bytes > LARGEST_BYTES) return this.rewrite();
-    this.bytes += append(this.path, news);
+    const newHeads = heads.filter((head) => head.number > (this.newest.get(head.chain)?.number ?? 0));
+    if (newHeads.length === 0) return;
+    for (const head of newHeads) this.newest.set(head.chain, head);
+    if (this.bytes > MAX_FILE_BYTES) return this.rewrite();
+    this.bytes += append(this.path, newHeads);
   }
 
-  /** Sets the file aside as evidence and begins a new one. Returns the new path of the evidence. */
-  setAside(now: Date): string {
-    const aside = join(dirname(this.path), `${ASIDE}${now.toISOString().replaceAll(/[:.]/g, '-')}.jsonl`);
-    renameSync(this.path, aside);
+  /** Quarantines the file as evidence and starts a new one. Returns the path of the evidence. */
+  quarantine(now: Date): string {
+    const evidencePath = join(
+      dirname(this.path),
+      `${EVIDENCE_PREFIX}${now.toISOString().replaceAll(/[:.]/g, '-')}.jsonl`,
+    );
+    renameSync(this.path, evidencePath);
     this.newest.clear();
     this.bytes = 0;
-    return aside;
+    return evidencePath;
   }
 
-  /** The heads of files that were set aside as evidence and are still there. */
   evidence(): SignedHead[] {
     const folder = dirname(this.path);
     const names = existsSync(folder) ? readdirSync(folder) : [];
     return names
-      .filter((name) => name.startsWith(ASIDE))
+      .filter((name) => name.startsWith(EVIDENCE_PREFIX))
       .flatMap((name) => headsIn(readFileSync(join(folder, name), 'utf8')));
   }
 
@@ -78,7 +79,6 @@ export class AnchorFile {
   }
 }
 
-/** The newest head of each chain that the text of an anchor file names. */
 export function headsIn(text: string): SignedHead[] {
   const heads = new Map<number, SignedHead>();
   for (const line of text.split('\n')) {
@@ -97,14 +97,14 @@ function readLine(line: string): SignedHead | null {
 }
 
 /**
- * The line is durable (fsync) when this returns. It begins with a line feed, so that it never joins a line that a crash
- * cut.
+ * The line is durable (fsync) when this returns. A leading line feed prevents it from joining a line that a crash cut
+ * off.
  */
 function append(path: string, heads: readonly SignedHead[]): number {
   mkdirSync(dirname(path), { recursive: true });
   const file = openSync(path, 'a', 0o600);
   try {
-    const bytes = writeSync(file, heads.map((head) => `\n${JSON.stringify(writtenHead(head))}`).join(''));
+    const bytes = writeSync(file, heads.map((head) => `\n${JSON.stringify(serialiseHead(head))}`).join(''));
     fsyncSync(file);
     return bytes;
   } finally {

@@ -17,16 +17,15 @@ import { SealWitness } from './seal-witness';
 import { SealingKey } from './sealing-key';
 import type { Finding } from './verify/findings';
 
-/** Half a second of polling and the time of a round stay well below the promised two seconds. */
+/** Half a second of polling plus a round stay well below the promised two seconds. */
 const SEAL_EVERY_MS = 500;
-/** An export seals in at most so many rounds before it begins. */
-const ROUNDS = 50;
-/** Heads of other nodes are searched this far back, as a transaction's time is that of its start. */
+const MAX_ROUNDS = 50;
+/** How far back heads of other nodes are searched, because a transaction's time is that of its start. */
 const OVERLAP_MS = MINUTE_MS;
 
 /**
- * Seals the activity log while the service runs, and anchors the heads in the data folder. Every node tries; the
- * holder of the lock seals. A crash loses nothing: unsealed entries wait in the database.
+ * Seals the activity log while the service runs and anchors the heads in the data folder; of all nodes, the holder of
+ * the lock seals. A crash loses nothing, because unsealed entries wait in the database.
  */
 @Injectable()
 export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -43,7 +42,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly logger: Logger,
     private readonly settings: Settings,
     private readonly breaks: ChainBreaks,
-    /** A command has none: it ends before its entries are sealed. */
+    /** A command has no witness, because it ends before its entries are sealed. */
     @Optional() private readonly witness?: SealWitness,
   ) {
     this.key = SealingKey.of(settings.masterKey);
@@ -63,14 +62,13 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     await this.sealQuietly();
   }
 
-  /** It belongs to the key that signs new blocks. */
   get publicKey(): Buffer {
     return this.key.publicKey;
   }
 
   /** Seals all waiting entries, unless another node does, and anchors the heads that any node has sealed. */
   async seal(): Promise<void> {
-    let isFull = await this.isWaiting();
+    let isFull = await this.hasWaitingEntries();
     while (isFull) {
       const sealed = await this.database.transaction((tx) => sealWaiting(tx, this.key), {
         withoutActivity: 'seals the log',
@@ -81,53 +79,53 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     await this.compareWithWitness();
   }
 
-  /** Hands out an export line by line, of all chains or of one. Waiting entries are sealed first. */
   async export(write: (lines: string) => Promise<void>, chain?: number): Promise<void> {
     await this.sealAll();
-    // This is read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
+    // Read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
     const anchor = await this.anchorHeads();
     const anchored = [...anchor.heads.values(), ...anchor.evidence()];
-    const wish = { anchored, key: this.key, now: new Date(), ...(chain === undefined ? {} : { chain }) };
+    const options = { anchored, key: this.key, now: new Date(), ...(chain === undefined ? {} : { chain }) };
     await this.database.transaction(
       async (tx) => {
-        for await (const lines of exportedLines(tx, wish)) await write(lines);
+        for await (const lines of exportedLines(tx, options)) await write(lines);
       },
       { isolation: 'REPEATABLE READ', withoutActivity: 'only reads' },
     );
   }
 
-  /** Waits while another node seals; gives up after a while, as that node continues. */
   private async sealAll(): Promise<void> {
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       await this.seal();
-      if (!(await this.isWaiting())) return;
+      if (!(await this.hasWaitingEntries())) return;
       await delay(SEAL_EVERY_MS / 5);
     }
   }
 
-  private async isWaiting(): Promise<boolean> {
+  private async hasWaitingEntries(): Promise<boolean> {
     const [row] = await this.database.query<{ waits: boolean }>(
       'SELECT EXISTS (SELECT FROM activity_unsealed) AS waits',
     );
     return row?.waits === true;
   }
 
-  /** One at a time: two that found the same contradiction would both set the file aside. */
+  /** Runs one comparison at a time: two that found the same contradiction would both quarantine the file. */
   private anchorHeads(): Promise<AnchorFile> {
     const anchored = this.anchoring.then(() => this.compareAndAnchor());
     this.anchoring = anchored.catch(() => undefined);
     return anchored;
   }
 
-  /** The heads in the data folder of this machine, compared with those of the database. */
   private async compareAndAnchor(): Promise<AnchorFile> {
     const isFirst = this.anchor === undefined;
     const anchor = (this.anchor ??= AnchorFile.open(ownFolder(this.settings.dataFolder)));
     let heads = isFirst ? await allHeads(this.database) : await headsSince(this.database, this.anchoredUpTo);
     // The first run checks all anchored heads, later runs the chains that have grown.
-    const contradicted = await this.contradicted(anchor, isFirst ? [...anchor.heads.values()] : heads);
-    if (contradicted.length > 0) {
-      await this.alarm(anchor, contradicted);
+    const contradictions = await this.findContradictions(
+      anchor,
+      isFirst ? [...anchor.heads.values()] : heads,
+    );
+    if (contradictions.length > 0) {
+      await this.raiseAlarm(anchor, contradictions);
       heads = await allHeads(this.database);
     }
     anchor.add(heads);
@@ -139,23 +137,22 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     return anchor;
   }
 
-  /** The anchored heads of these chains that the database lacks or holds in another form. */
-  private async contradicted(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<SignedHead[]> {
+  private async findContradictions(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<SignedHead[]> {
     const anchored = heads.flatMap(({ chain }) => anchor.heads.get(chain) ?? []);
     if (anchored.length === 0) return [];
-    const found = await headsAt(this.database, anchored);
+    const storedHeads = await headsAt(this.database, anchored);
     return anchored.filter(
-      (head) => !found.some((other) => other.chain === head.chain && isSameHead(head, other)),
+      (head) => !storedHeads.some((other) => other.chain === head.chain && isSameHead(head, other)),
     );
   }
 
-  private async alarm(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<void> {
-    const kept = anchor.setAside(new Date());
+  private async raiseAlarm(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<void> {
+    const evidencePath = anchor.quarantine(new Date());
     this.logger.error(
       'the chain of the activity log contradicts its anchor: entries were changed or removed',
       {
         chains: heads.slice(0, 20).map(({ chain, number }) => ({ chain, number })),
-        evidence: kept,
+        evidence: evidencePath,
         see: 'docs/audit.md',
       },
     );
@@ -172,7 +169,6 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     );
   }
 
-  /** Entries of this node must be sealed as it wrote them. */
   private async compareWithWitness(): Promise<void> {
     await this.witness?.check((findings) => this.reportUnsealed(findings));
   }

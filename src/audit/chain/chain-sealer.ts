@@ -14,38 +14,35 @@ import { addBlock, type LastBlock, lastBlocks, type WaitingEntry, waitingEntries
 import { lineOf } from './entry-line';
 import type { SealingKey } from './sealing-key';
 
-const ENTRIES_A_BLOCK = 1_000;
-const ENTRIES_AT_ONCE = 5_000;
+const ENTRIES_PER_BLOCK = 1_000;
+const ENTRIES_PER_ROUND = 5_000;
 
-/** An advisory lock, held until the node's transaction ends, also by a crash. */
 const SEALING_LOCK = "hashtextextended('switchboard.activity-seal', 0)";
 
 export interface SealedRound {
-  /** The new heads, one a chain. */
   readonly heads: readonly SignedHead[];
-  /** As many entries waited as one round takes, so there may be more. */
   readonly isFull: boolean;
 }
 
 /**
- * Seals waiting entries in the order of their numbers, each in the chain of its organisation. One node at a time;
- * null while another node seals.
+ * Seals waiting entries in the order of their ids, each in the chain of its organisation. Only one node seals at a
+ * time; null while another node does.
  */
 export async function sealWaiting(tx: Tx, key: SealingKey): Promise<SealedRound | null> {
   const [lock] = await tx.query<{ taken: boolean }[]>(
     `SELECT pg_try_advisory_xact_lock(${SEALING_LOCK}) AS taken`,
   );
   if (lock?.taken !== true) return null;
-  const waiting = await waitingEntries(tx, ENTRIES_AT_ONCE);
-  const isFull = waiting.length === ENTRIES_AT_ONCE;
+  const waiting = await waitingEntries(tx, ENTRIES_PER_ROUND);
+  const isFull = waiting.length === ENTRIES_PER_ROUND;
   const byChain = Map.groupBy(waiting, ({ chain }) => chain);
   const last = await lastBlocks(tx, [...byChain.keys()]);
   const [clock] = await tx.query<{ now: Date }[]>('SELECT clock_timestamp() AS now');
   const sealedAt = (clock?.now ?? new Date()).toISOString();
   for (const [chain, entries] of byChain) {
-    for (let from = 0; from < entries.length; from += ENTRIES_A_BLOCK) {
-      const list = listOf(entries.slice(from, from + ENTRIES_A_BLOCK));
-      const head = signed(key, { ...nextOf(chain, last.get(chain)), ...sumOf(list), sealedAt });
+    for (let from = 0; from < entries.length; from += ENTRIES_PER_BLOCK) {
+      const list = blockListOf(entries.slice(from, from + ENTRIES_PER_BLOCK));
+      const head = signHead(key, { ...nextPosition(chain, last.get(chain)), ...summaryOf(list), sealedAt });
       const hash = hashOfBlock(head);
       await addBlock(tx, head, hash, list);
       last.set(chain, { head, hash });
@@ -54,20 +51,22 @@ export async function sealWaiting(tx: Tx, key: SealingKey): Promise<SealedRound 
   return { heads: [...last.values()].map(({ head }) => head), isFull };
 }
 
-function listOf(entries: readonly WaitingEntry[]): BlockList {
+function blockListOf(entries: readonly WaitingEntry[]): BlockList {
   return {
     entries: entries.map(({ id }) => Number(id)),
     digests: entries.map((entry) => digestOfLine(Buffer.from(lineOf(entry)))),
   };
 }
 
-const sumOf = (list: BlockList): Pick<BlockHead, 'count' | 'root'> => ({
+const summaryOf = (list: BlockList): Pick<BlockHead, 'count' | 'root'> => ({
   count: list.entries.length,
   root: rootOf(list),
 });
 
-/** The checks report a head that was altered after sealing; it must not keep later entries from being sealed. */
-const nextOf = (
+/**
+ * A head that was altered after sealing is reported by the checks; it must not keep later entries from being sealed.
+ */
+const nextPosition = (
   chain: number,
   last: LastBlock | undefined,
 ): Pick<BlockHead, 'chain' | 'number' | 'first' | 'previous'> => ({
@@ -77,7 +76,7 @@ const nextOf = (
   previous: last?.hash ?? NO_BLOCK,
 });
 
-function signed(key: SealingKey, draft: Omit<BlockHead, 'version' | 'signer'>): SignedHead {
+function signHead(key: SealingKey, draft: Omit<BlockHead, 'version' | 'signer'>): SignedHead {
   const head = { ...draft, version: BLOCK_VERSION, signer: key.publicKey };
   return { ...head, signature: key.sign(digestOfHead(head)) };
 }

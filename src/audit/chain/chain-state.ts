@@ -3,9 +3,8 @@ import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
 
 interface ChainState {
-  /** It is null while nothing is sealed. */
+  /** Null while nothing is sealed. */
   readonly sealedAt: Date | null;
-  /** The oldest unsealed entry waits since then; null when none does. */
   readonly waitingSince: Date | null;
 }
 
@@ -15,7 +14,6 @@ const STATE = `
          (SELECT min(u.since) FROM activity_unsealed u JOIN activity a ON a.id = u.entry_id
            WHERE $1::integer IS NULL OR a.organisation_id = $1) AS "waitingSince"`;
 
-/** This service knows up to when the entries within a scope are sealed. */
 @Injectable()
 export class ChainStates {
   constructor(private readonly database: Database) {}

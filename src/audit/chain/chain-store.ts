@@ -1,12 +1,15 @@
-import { type Database, readRows, type Row, type Tx } from '../../platform';
+import { type Database, readRows, type TableRow, type Tx } from '../../platform';
 import type { BlockList, SignedHead } from './block';
-import { LINE_COLUMNS, type LineRow } from './entry-line';
+import { LINE_COLUMNS, type ActivityLineRow } from './entry-line';
 
-export interface WaitingEntry extends LineRow {
+export interface WaitingEntry extends ActivityLineRow {
   readonly chain: number;
 }
 
-type HeadRow = Row<'activity_block', typeof OWN_COLUMNS> & { readonly first: string; readonly count: number };
+type HeadRow = TableRow<'activity_block', typeof OWN_COLUMNS> & {
+  readonly first: string;
+  readonly count: number;
+};
 
 const OWN_COLUMNS = 'version, chain, number, root, previous, sealed_at, signer, signature';
 const HEAD_COLUMNS = `${OWN_COLUMNS}, first_position AS first, entry_count AS count`;
@@ -16,10 +19,10 @@ const WAITING = `
     FROM (SELECT entry_id FROM activity_unsealed ORDER BY entry_id LIMIT $1) AS waiting
     JOIN activity ON id = waiting.entry_id ORDER BY waiting.entry_id`;
 
-export const waitingEntries = (tx: Tx, most: number): Promise<WaitingEntry[]> =>
-  tx.query<WaitingEntry[]>(WAITING, [most]);
+export const waitingEntries = (tx: Tx, limit: number): Promise<WaitingEntry[]> =>
+  tx.query<WaitingEntry[]>(WAITING, [limit]);
 
-/** The last block of a chain. Its hash is the one computed at sealing: an altered head has another. */
+/** Last block of a chain. Its hash was computed at sealing: an altered head has another. */
 export interface LastBlock {
   readonly head: SignedHead;
   readonly hash: Buffer;
@@ -36,7 +39,6 @@ export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map
   return new Map(rows.map((row) => [row.chain, { head: headOf(row), hash: row.hash }]));
 }
 
-/** The last block of every chain, by a loose index scan. */
 export async function allHeads(reader: Pick<Database, 'query'>): Promise<SignedHead[]> {
   const rows = await readRows<HeadRow>(
     reader,
@@ -63,16 +65,15 @@ export async function headsSince(reader: Pick<Database, 'query'>, since: Date): 
   return rows.map(headOf);
 }
 
-/** The heads that the database has in the places of the given ones. */
 export async function headsAt(
   reader: Pick<Database, 'query'>,
-  places: readonly Pick<SignedHead, 'chain' | 'number'>[],
+  positions: readonly Pick<SignedHead, 'chain' | 'number'>[],
 ): Promise<SignedHead[]> {
   const rows = await readRows<HeadRow>(
     reader,
     `SELECT ${HEAD_COLUMNS} FROM activity_block
        JOIN unnest($1::integer[], $2::bigint[]) AS place (c, n) ON chain = c AND number = n`,
-    [places.map(({ chain }) => chain), places.map(({ number }) => number)],
+    [positions.map(({ chain }) => chain), positions.map(({ number }) => number)],
   );
   return rows.map(headOf);
 }
@@ -99,18 +100,17 @@ export async function addBlock(tx: Tx, head: SignedHead, hash: Buffer, list: Blo
 
 export interface StoredBlock {
   readonly head: SignedHead;
-  /** It is null once retention has emptied the block. */
+  /** Null once retention has emptied the block. */
   readonly entries: readonly number[] | null;
   readonly digests: Buffer | null;
 }
 
-/** The blocks of a chain after a number, up to the given one. */
 export async function blocksAfter(
   reader: Pick<Database, 'query'>,
-  place: { readonly chain: number; readonly after: number; readonly upTo: number; readonly most: number },
+  range: { readonly chain: number; readonly after: number; readonly upTo: number; readonly most: number },
 ): Promise<StoredBlock[]> {
-  const { chain, after, upTo, most } = place;
-  const rows = await readRows<HeadRow & Row<'activity_block', 'entries, digests'>>(
+  const { chain, after, upTo, most } = range;
+  const rows = await readRows<HeadRow & TableRow<'activity_block', 'entries, digests'>>(
     reader,
     `SELECT ${HEAD_COLUMNS}, entries, digests FROM activity_block
       WHERE chain = $1 AND number > $2 AND number <= $3 ORDER BY number LIMIT $4`,
@@ -123,8 +123,13 @@ export async function blocksAfter(
   }));
 }
 
-export const linesOf = (reader: Pick<Database, 'query'>, entries: readonly number[]): Promise<LineRow[]> =>
-  reader.query<LineRow>(`SELECT ${LINE_COLUMNS} FROM activity WHERE id = ANY ($1::bigint[])`, [entries]);
+export const linesOf = (
+  reader: Pick<Database, 'query'>,
+  entries: readonly number[],
+): Promise<ActivityLineRow[]> =>
+  reader.query<ActivityLineRow>(`SELECT ${LINE_COLUMNS} FROM activity WHERE id = ANY ($1::bigint[])`, [
+    entries,
+  ]);
 
 const headOf = (row: HeadRow): SignedHead => ({
   version: row.version,

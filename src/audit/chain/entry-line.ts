@@ -1,18 +1,18 @@
-import type { Stored } from '../../platform';
+import type { StoredRow } from '../../platform';
 
-/** The columns of an entry's line; as text of the database, so that nothing is rounded. */
+/** Columns of an entry's line, as text of the database so that nothing is rounded. */
 export const LINE_COLUMNS = `
   id::text, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS occurred_at, action, actor_kind,
   actor_user_id, actor_key_id::text, actor_role, actor_organisation_id, actor_label, user_id, organisation_id,
   department_id, object_type, object_id, object_label, changes::text, reason, address::text, request_id::text`;
 
-export type LineRow = Omit<Stored<'activity'>, 'occurred_at' | 'changes'> & {
+export type ActivityLineRow = Omit<StoredRow<'activity'>, 'occurred_at' | 'changes'> & {
   readonly occurred_at: string;
   readonly changes: string | null;
 };
 
-/** An entry as one line of JSON: what is digested, and what an export holds. The order of its fields never changes. */
-export function lineOf(row: LineRow): string {
+/** An entry as one line of JSON, as digested and exported. The order of its fields never changes. */
+export function lineOf(row: ActivityLineRow): string {
   const before = JSON.stringify({
     id: Number(row.id),
     occurred_at: row.occurred_at,

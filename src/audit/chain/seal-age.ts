@@ -3,14 +3,13 @@ import { MINUTE_MS } from '../../kernel';
 import { Database, Logger, Metrics } from '../../platform';
 import { SealWitness } from './seal-witness';
 
-const LOOK_EVERY_MS = 5_000;
-/** Entries are sealed within two seconds. Those that wait longer than this point to a fault, or to an attack. */
+const CHECK_INTERVAL_MS = 5_000;
+/** Entries are sealed within two seconds; a wait longer than this points to a fault or an attack. */
 export const SEAL_LATE_MS = MINUTE_MS;
 
-/** It returns the age of the oldest unsealed entry. It reads no block: a lock on blocks must not hold it up. */
+/** Age of the oldest unsealed entry. Reads no block, so that a lock on blocks cannot delay it. */
 const WAITING_SINCE = 'SELECT min(since) AS since FROM activity_unsealed';
 
-/** Watches how long entries of the activity log wait for their seal. */
 @Injectable()
 export class SealAge implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -26,24 +25,24 @@ export class SealAge implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   onApplicationBootstrap(): void {
     this.metrics.beforeRead(() => this.metrics.auditUnsealedSeconds.set({}, this.ageMs() / 1_000));
-    this.timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref();
+    this.timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
   }
 
   beforeApplicationShutdown(): void {
     clearInterval(this.timer);
   }
 
-  /** The start of the wait where it is late; else null. */
+  /** Start of the wait if it is too long; else null. */
   get lateSince(): Date | null {
     return this.ageMs() > SEAL_LATE_MS ? this.since : null;
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     try {
       const [row] = await this.database.query<{ since: Date | null }>(WAITING_SINCE);
       this.since = earlier(row?.since ?? null, this.witness.waitingSince);
     } catch {
-      // The database is away, which is reported elsewhere.
+      // A database outage is reported elsewhere.
       return;
     }
     const { lateSince } = this;

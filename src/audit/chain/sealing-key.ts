@@ -5,7 +5,7 @@ const SEED_BYTES = 32;
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Signs the heads of blocks. It is derived from the master key, so that all nodes of an installation share it. */
+/** Signs the heads of blocks. Derived from the master key, so that all nodes of an installation share it. */
 export class SealingKey {
   readonly publicKey: Buffer;
   private readonly privateKey: KeyObject;
@@ -20,7 +20,7 @@ export class SealingKey {
     this.publicKey = wrapped.subarray(PUBLIC_PREFIX.length);
   }
 
-  /** It is taken from the setting: of several master keys the first one signs. */
+  /** If the setting has several master keys, the first one signs. */
   static of(masterKey: string): SealingKey {
     const [current = ''] = masterKey.split(',');
     const seed = hkdfSync('sha256', current.trim(), 'switchboard', 'audit sealing key', SEED_BYTES);

@@ -7,14 +7,13 @@ import type { RequestRecord } from '../request-record';
 import { SqlParameters } from '../sql-parameters';
 import {
   hourConditions,
-  isGuided,
+  usesHourSearch,
   periodConditions,
   recordConditions,
   type RequestLogFilter,
 } from './log-filter';
 
 export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
-  /** When the record, and its ledger entry, were written. */
   readonly settledAt: Date;
   readonly settlementId: string | null;
   readonly keyName: string | null;
@@ -24,11 +23,11 @@ export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
 }
 
 export interface RequestLogPage extends Page<LoggedRequest> {
-  /** The position where the search ran out of time before the page was full; it continues with `next` or `previous`. */
+  /** Position where the search ran out of time before the page was full; `next` or `previous` continues from there. */
   readonly searchedTo: Date | null;
 }
 
-type Row = Readonly<Record<string, unknown>> & {
+type LoggedRequestRow = Readonly<Record<string, unknown>> & {
   readonly settled_at: Date;
   readonly key_name: string | null;
   readonly key_kind: string | null;
@@ -36,11 +35,10 @@ type Row = Readonly<Record<string, unknown>> & {
   readonly user_name: string | null;
 };
 
-/** An hour that may contain matches, and the keys they may belong to. */
-interface Place {
+interface MatchingHour {
   readonly hour: Date;
   readonly keys: readonly (string | null)[];
-  /** These are the times of the first and last match; null where they were not kept. */
+  /** Times of the first and last match; null if they were not recorded. */
   readonly firsts?: readonly (Date | null)[];
   readonly lasts?: readonly (Date | null)[];
   readonly hits: number;
@@ -60,18 +58,16 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** Frequent matches fill a page from the next records. */
-const RECORDS_AT_HAND = 500;
-/** Rare matches are searched in many hours at once. */
+/** Records searched first, because frequent matches fill a page from them. */
+const FIRST_BATCH_SIZE = 500;
 const hoursOfRound = (round: number): number => (round === 0 ? 80 : 400);
-const KEYS_AT_ONCE = 1_000;
-const MOST_ROUNDS = 8;
+const MAX_KEYS_PER_READ = 1_000;
+const MAX_ROUNDS = 8;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The log of requests, newest first, within a scope and any filter. Where no index of the records knows a
- * filter, the next few hundred are looked through. When they do not fill the page, the hours of usage tell
- * which hours of which keys to look into.
+ * Request log, newest first, within a scope and any filter. If no index covers the filter, the next records are
+ * searched first, then the hours and keys that usage points to.
  */
 @Injectable()
 export class RequestLogQuery {
@@ -79,70 +75,73 @@ export class RequestLogQuery {
 
   async page(scope: RecordScope, filter: RequestLogFilter, page: PageRequest): Promise<RequestLogPage> {
     const search = { scope, filter, page };
-    if (!isGuided(filter)) return { ...pageOf(await this.read(search, null), page), searchedTo: null };
-    const atHand = await this.read(search, 'at hand');
-    const isFull = atHand.length >= newestFirst.clause(page, 1).limit;
-    return isFull ? { ...pageOf(atHand, page), searchedTo: null } : this.guided(search);
+    if (!usesHourSearch(filter)) return { ...pageOf(await this.read(search, null), page), searchedTo: null };
+    const firstRows = await this.read(search, 'at hand');
+    const isFull = firstRows.length >= newestFirst.clause(page, 1).limit;
+    return isFull ? { ...pageOf(firstRows, page), searchedTo: null } : this.searchByHours(search);
   }
 
-  private async guided(search: Search): Promise<RequestLogPage> {
+  private async searchByHours(search: Search): Promise<RequestLogPage> {
     const { page } = search;
     const { orderBy, limit } = newestFirst.clause(page, 1);
-    const isDown = orderBy.endsWith('DESC');
-    const rows: Row[] = [];
+    const isDescending = orderBy.endsWith('DESC');
+    const rows: LoggedRequestRow[] = [];
     let after: Date | null = null;
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const mostHours = hoursOfRound(round);
-      const places = await this.places(search, isDown, after, mostHours);
-      const some = enough(places, limit - rows.length);
-      if (some.length > 0) rows.push(...(await this.read(search, some)));
-      after = some.at(-1)?.hour ?? after;
-      const isAll = some.length === places.length && places.length < mostHours;
-      if (isAll || rows.length >= limit) return { ...pageOf(rows.slice(0, limit), page), searchedTo: null };
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const maxHours = hoursOfRound(round);
+      const hours = await this.findHours(search, isDescending, after, maxHours);
+      const batch = takeEnough(hours, limit - rows.length);
+      if (batch.length > 0) rows.push(...(await this.read(search, batch)));
+      after = batch.at(-1)?.hour ?? after;
+      const isLastBatch = batch.length === hours.length && hours.length < maxHours;
+      if (isLastBatch || rows.length >= limit)
+        return { ...pageOf(rows.slice(0, limit), page), searchedTo: null };
     }
-    return brokenOff(rows, page, isDown, after ?? new Date());
+    return partialPage(rows, page, isDescending, after ?? new Date());
   }
 
-  private places(
+  private findHours(
     { scope, filter, page }: Search,
-    isDown: boolean,
+    isDescending: boolean,
     after: Date | null,
-    mostHours: number,
-  ): Promise<Place[]> {
+    maxHours: number,
+  ): Promise<MatchingHour[]> {
     const parameters = new SqlParameters();
     const { table, conditions, places, hits } = hourConditions(filter, parameters);
     conditions.push(withinRecordScope(scope, parameters, 'u'));
-    const [begin] = newestFirst.clause(page, 1).parameters;
-    if (begin !== undefined) {
-      const hour = parameters.add(new Date(Math.floor(Number(begin) / 1_000 / HOUR_MS) * HOUR_MS));
-      conditions.push(`u.hour ${isDown ? '<=' : '>='} ${hour}`);
+    const [startMicros] = newestFirst.clause(page, 1).parameters;
+    if (startMicros !== undefined) {
+      const hour = parameters.add(new Date(Math.floor(Number(startMicros) / 1_000 / HOUR_MS) * HOUR_MS));
+      conditions.push(`u.hour ${isDescending ? '<=' : '>='} ${hour}`);
     }
-    if (after !== null) conditions.push(`u.hour ${isDown ? '<' : '>'} ${parameters.add(after)}`);
-    return this.database.query<Place>(
+    if (after !== null) conditions.push(`u.hour ${isDescending ? '<' : '>'} ${parameters.add(after)}`);
+    return this.database.query<MatchingHour>(
       `SELECT u.hour, ${places}, ${hits}::integer AS hits
          FROM ${table} u WHERE ${conditions.join(' AND ')}
-        GROUP BY u.hour ORDER BY u.hour ${isDown ? 'DESC' : 'ASC'} LIMIT ${mostHours}`,
+        GROUP BY u.hour ORDER BY u.hour ${isDescending ? 'DESC' : 'ASC'} LIMIT ${maxHours}`,
       parameters.values,
     );
   }
 
-  /** It reads from all records, from the next ones, or from places. */
-  private read({ scope, filter, page }: Search, places: readonly Place[] | 'at hand' | null): Promise<Row[]> {
+  private read(
+    { scope, filter, page }: Search,
+    hours: readonly MatchingHour[] | 'at hand' | null,
+  ): Promise<LoggedRequestRow[]> {
     const parameters = new SqlParameters();
     const conditions = recordConditions(filter, parameters);
-    const withinBorders = periodConditions(filter, parameters);
-    withinBorders.push(withinRecordScope(scope, parameters, 'r'));
+    const rangeConditions = periodConditions(filter, parameters);
+    rangeConditions.push(withinRecordScope(scope, parameters, 'r'));
     const first = newestFirst.clause(page, parameters.values.length + 1);
     const firstValues = first.parameters.map((value) => parameters.add(value));
-    if (firstValues.length > 0) withinBorders.push(first.where);
-    conditions.push(...withinBorders);
+    if (firstValues.length > 0) rangeConditions.push(first.where);
+    conditions.push(...rangeConditions);
     const { orderBy } = first;
     const from =
-      places === 'at hand'
-        ? `(SELECT r.* FROM request_record r WHERE ${withinBorders.join(' AND ')}
-             ORDER BY ${orderBy} LIMIT ${RECORDS_AT_HAND}) AS r`
-        : placesIn(places, parameters);
-    return this.database.query<Row>(
+      hours === 'at hand'
+        ? `(SELECT r.* FROM request_record r WHERE ${rangeConditions.join(' AND ')}
+             ORDER BY ${orderBy} LIMIT ${FIRST_BATCH_SIZE}) AS r`
+        : spanSource(hours, parameters);
+    return this.database.query<LoggedRequestRow>(
       `SELECT r.*, k.name AS key_name, k.kind AS key_kind, k.public_id AS key_public_id, coalesce(nullif(u.display_name, ''), u.email) AS user_name
          FROM (SELECT r.*, ${newestFirst.positions} FROM ${from} WHERE ${conditions.join(' AND ')}
                 ORDER BY ${orderBy} LIMIT ${parameters.add(first.limit)}) AS r
@@ -153,74 +152,77 @@ export class RequestLogQuery {
   }
 }
 
-/** Each span of each key is read along the index of keys. */
-function placesIn(places: readonly Place[] | null, parameters: SqlParameters): string {
-  if (places === null) return 'request_record r';
-  const spans = places.flatMap(spansOf);
-  const list = (of: (span: KeySpan) => unknown, type: string): string =>
-    `${parameters.add(spans.map(of))}::${type}[]`;
-  const isWithin = 'o.created_at >= place.begins AND o.created_at < place.ends';
+function spanSource(hours: readonly MatchingHour[] | null, parameters: SqlParameters): string {
+  if (hours === null) return 'request_record r';
+  const spans = hours.flatMap(spansOf);
+  const list = (valueOf: (span: KeySpan) => unknown, type: string): string =>
+    `${parameters.add(spans.map(valueOf))}::${type}[]`;
+  const inSpan = 'o.created_at >= place.begins AND o.created_at < place.ends';
   return `unnest(${list(({ key }) => key, 'bigint')}, ${list(({ begins }) => new Date(begins), 'timestamptz')},
                  ${list(({ ends }) => new Date(ends), 'timestamptz')}) AS place (key_id, begins, ends)
     CROSS JOIN LATERAL (
-      SELECT * FROM request_record o WHERE o.key_id = place.key_id AND ${isWithin}
+      SELECT * FROM request_record o WHERE o.key_id = place.key_id AND ${inSpan}
       UNION ALL
-      SELECT * FROM request_record o WHERE place.key_id IS NULL AND o.key_id IS NULL AND ${isWithin}) AS r`;
+      SELECT * FROM request_record o WHERE place.key_id IS NULL AND o.key_id IS NULL AND ${inSpan}) AS r`;
 }
 
 interface KeySpan {
   readonly key: string | null;
-  /** Both are milliseconds; the end is exclusive. */
+  /** Both in milliseconds; the end is exclusive. */
   readonly begins: number;
   readonly ends: number;
 }
 
-/** One span a key: from its first match to its last, or the whole hour. Dates are cut to milliseconds. */
-function spansOf({ hour, keys, firsts = [], lasts = [] }: Place): KeySpan[] {
+/** Returns one span per key: from its first match to its last, or the complete hour. Dates are cut to milliseconds. */
+function spansOf({ hour, keys, firsts = [], lasts = [] }: MatchingHour): KeySpan[] {
   const hourBegins = hour.getTime();
   const hourEnds = hourBegins + HOUR_MS;
   const spans = new Map<string | null, KeySpan>();
-  for (const [place, key] of keys.entries()) {
-    const begins = firsts[place]?.getTime() ?? hourBegins;
-    const ends = Math.min((lasts[place]?.getTime() ?? hourEnds) + 1, hourEnds);
-    const known = spans.get(key) ?? { begins, ends };
-    spans.set(key, { key, begins: Math.min(begins, known.begins), ends: Math.max(ends, known.ends) });
+  for (const [index, key] of keys.entries()) {
+    const begins = firsts[index]?.getTime() ?? hourBegins;
+    const ends = Math.min((lasts[index]?.getTime() ?? hourEnds) + 1, hourEnds);
+    const existing = spans.get(key) ?? { begins, ends };
+    spans.set(key, { key, begins: Math.min(begins, existing.begins), ends: Math.max(ends, existing.ends) });
   }
   return [...spans.values()];
 }
 
-/** As many hours as may fill the page, within the bound of one read. */
-function enough(places: readonly Place[], wanted: number): readonly Place[] {
+function takeEnough(hours: readonly MatchingHour[], wantedRows: number): readonly MatchingHour[] {
   let hits = 0;
   let keys = 0;
-  const cut = places.findIndex((place) => {
-    hits += place.hits;
-    keys += place.keys.length;
-    return hits >= wanted || keys >= KEYS_AT_ONCE;
+  const lastIndex = hours.findIndex((hour) => {
+    hits += hour.hits;
+    keys += hour.keys.length;
+    return hits >= wantedRows || keys >= MAX_KEYS_PER_READ;
   });
-  return cut === -1 ? places : places.slice(0, cut + 1);
+  return lastIndex === -1 ? hours : hours.slice(0, lastIndex + 1);
 }
 
-function pageOf(rows: readonly Row[], page: PageRequest): Page<LoggedRequest> {
-  const found = newestFirst.page(rows, page);
-  return { ...found, rows: found.rows.map(requestOf) };
+function pageOf(rows: readonly LoggedRequestRow[], page: PageRequest): Page<LoggedRequest> {
+  const result = newestFirst.page(rows, page);
+  return { ...result, rows: result.rows.map(requestOf) };
 }
 
-/** A page that is not full although more may exist: its cursor stands at the edge of the searched span. */
-function brokenOff(rows: readonly Row[], page: PageRequest, isDown: boolean, hour: Date): RequestLogPage {
-  const edge = isDown ? hour : new Date(hour.getTime() + HOUR_MS);
-  const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [
+/** A page that is not full although more may exist: its cursor is at the edge of the searched span. */
+function partialPage(
+  rows: readonly LoggedRequestRow[],
+  page: PageRequest,
+  isDescending: boolean,
+  hour: Date,
+): RequestLogPage {
+  const edge = isDescending ? hour : new Date(hour.getTime() + HOUR_MS);
+  const cursor = newestFirst.cursorAt(isDescending ? 'next' : 'previous', [
     String(edge.getTime() * 1_000),
     FIRST_ID,
   ]);
-  const found = pageOf(rows, page);
-  return { ...found, ...(isDown ? { next: cursor } : { previous: cursor }), searchedTo: edge };
+  const result = pageOf(rows, page);
+  return { ...result, ...(isDescending ? { next: cursor } : { previous: cursor }), searchedTo: edge };
 }
 
-function requestOf(row: Row): LoggedRequest {
-  const named = columns.map((column) => [column.field, valueOfRow(column, row)]);
+function requestOf(row: LoggedRequestRow): LoggedRequest {
+  const fields = columns.map((column) => [column.field, valueOfRow(column, row)]);
   return {
-    ...(Object.fromEntries(named) as Omit<RequestRecord, 'settlementId'>),
+    ...(Object.fromEntries(fields) as Omit<RequestRecord, 'settlementId'>),
     settledAt: row.settled_at,
     settlementId: row.settlement_id as string | null,
     keyName: row.key_name,

@@ -2,22 +2,22 @@ import type { SettledRecord } from '#extension';
 import { err, ok, type Result, withDeadline } from '../../kernel';
 import { redactText } from '../../platform';
 import { type Failure, SinkFailure } from './failure';
-import type { HeldTap } from './held-tap';
+import type { RegisteredTap } from './registered-tap';
 
-const NO_WORDS = 'it failed without a reason';
+const NO_MESSAGE = 'it failed without a reason';
 
 /**
- * Gives records to a tap. Returns what the receiver said, where the tap knows, or what went wrong. It may be code of
- * others: it may throw, hang, or fail long after nobody waits any more.
+ * Delivers records to a tap. Returns the receiver's response if known, or the failure; an extension's code can throw,
+ * hang or fail late.
  */
 export async function attempt(
-  tap: HeldTap,
+  tap: RegisteredTap,
   records: readonly SettledRecord[],
   stopping: AbortSignal,
 ): Promise<Result<string | null, Failure>> {
   const { timeoutMs } = tap;
-  const late = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([stopping, late]);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([stopping, deadline]);
   const stopped = Promise.withResolvers<never>();
   const stop = (): void => stopped.reject(new Error('the service stops'));
   stopping.addEventListener('abort', stop, { once: true });
@@ -26,28 +26,33 @@ export async function attempt(
     const work = (async () => tap.send(records, signal))();
     return ok(await withDeadline(timeoutMs, Promise.race([work, stopped.promise])));
   } catch (error) {
-    // What a tap throws as its time ends says the same in other words.
-    return err(late.aborted ? unknown(`no answer within ${timeoutMs} ms`) : failureOf(error));
+    // An error thrown at the deadline is reported as a timeout.
+    return err(deadline.aborted ? unknownFailure(`no answer within ${timeoutMs} ms`) : failureOf(error));
   } finally {
     stopping.removeEventListener('abort', stop);
   }
 }
 
 function failureOf(error: unknown): Failure {
-  const words = wordsOf(error);
-  if (!(error instanceof SinkFailure)) return unknown(words);
+  const failureMessage = messageOf(error);
+  if (!(error instanceof SinkFailure)) return unknownFailure(failureMessage);
   const { kind, retryAfterMs, refused } = error;
-  return { words, kind, retryAfterMs, refused };
+  return { message: failureMessage, kind, retryAfterMs, refused };
 }
 
-const unknown = (words: string): Failure => ({ words, kind: 'unknown', retryAfterMs: 0, refused: new Map() });
+const unknownFailure = (words: string): Failure => ({
+  message: words,
+  kind: 'unknown',
+  retryAfterMs: 0,
+  refused: new Map(),
+});
 
-/** What is thrown may be anything, and its words may hold a secret. */
-function wordsOf(error: unknown): string {
+/** Any value can be thrown, and its message might contain a secret. */
+function messageOf(error: unknown): string {
   try {
-    const words: unknown = error instanceof Error ? error.message : error;
-    return typeof words === 'string' && words !== '' ? redactText(words) : NO_WORDS;
+    const message: unknown = error instanceof Error ? error.message : error;
+    return typeof message === 'string' && message !== '' ? redactText(message) : NO_MESSAGE;
   } catch {
-    return NO_WORDS;
+    return NO_MESSAGE;
   }
 }

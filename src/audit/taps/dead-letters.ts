@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type TableRow, type Tx } from '../../platform';
 import type { ActivityActor } from '../activity/activity';
 import { ActivityLog } from '../activity/activity-log';
 import type { ActionName } from '../activity/action-names';
 
-/** A tap as administrators see it. */
 export interface TapState {
   readonly name: string;
   readonly backlog: string;
@@ -12,7 +11,6 @@ export interface TapState {
   readonly failures: number;
   readonly lastError: string | null;
   readonly failedAt: Date | null;
-  /** No delivery is tried before it. */
   readonly dueAt: Date;
   readonly succeededAt: Date | null;
   readonly listedAt: Date;
@@ -21,13 +19,12 @@ export interface TapState {
   readonly deadLetters: string;
 }
 
-export type DeadLetter = Row<
+export type DeadLetter = TableRow<
   'tap_dead_letter',
   'id, tap, request_id, created_at, key_id, error, failed_at, replay_at'
 >;
 
-/** All letters of a tap, one by its number, or those of one request. */
-export interface LettersMeant {
+export interface LetterSelection {
   readonly tap: string;
   readonly id?: string;
   readonly requestId?: string;
@@ -41,11 +38,10 @@ const STATES = `
          (SELECT count(*) FROM tap_dead_letter d WHERE d.tap = t.name) AS dead_letters
     FROM tap t ORDER BY t.name`;
 
-const MEANT = 'tap = $1 AND ($2::bigint IS NULL OR id = $2) AND ($3::uuid IS NULL OR request_id = $3)';
+const SELECTED = 'tap = $1 AND ($2::bigint IS NULL OR id = $2) AND ($3::uuid IS NULL OR request_id = $3)';
 
 const oldestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'ascending');
 
-/** Where taps stand, and what people decide about their dead letters. */
 @Injectable()
 export class DeadLetters {
   constructor(
@@ -68,30 +64,30 @@ export class DeadLetters {
     return oldestFirst.page(rows, page);
   }
 
-  /** They are delivered soon, by the node that delivers to the tap. Returns how many that are. */
-  replay(meant: LettersMeant, actor?: ActivityActor): Promise<number> {
-    return this.decide('tap.letters-replayed', meant, actor, async (tx) => {
+  /** Marks letters for redelivery by the node that delivers to the tap. Returns their number. */
+  replay(selection: LetterSelection, actor?: ActivityActor): Promise<number> {
+    return this.decide('tap.letters-replayed', selection, actor, async (tx) => {
       const rows = await tx.query<[{ id: string }[], number]>(
-        `UPDATE tap_dead_letter SET replay_at = now() WHERE ${MEANT} RETURNING id`,
-        valuesOf(meant),
+        `UPDATE tap_dead_letter SET replay_at = now() WHERE ${SELECTED} RETURNING id`,
+        valuesOf(selection),
       );
-      // A tap that waits after a failure is tried at once.
-      await tx.query('UPDATE tap SET due_at = now() WHERE name = $1', [meant.tap]);
+      // A tap that waits after a failure is retried immediately.
+      await tx.query('UPDATE tap SET due_at = now() WHERE name = $1', [selection.tap]);
       return rows[0].length;
     });
   }
 
-  drop(meant: LettersMeant, actor?: ActivityActor): Promise<number> {
-    return this.decide('tap.letters-dropped', meant, actor, async (tx) => {
+  drop(selection: LetterSelection, actor?: ActivityActor): Promise<number> {
+    return this.decide('tap.letters-dropped', selection, actor, async (tx) => {
       const rows = await tx.query<[{ id: string }[], number]>(
-        `DELETE FROM tap_dead_letter WHERE ${MEANT} RETURNING id`,
-        valuesOf(meant),
+        `DELETE FROM tap_dead_letter WHERE ${SELECTED} RETURNING id`,
+        valuesOf(selection),
       );
       return rows[0].length;
     });
   }
 
-  /** Its place and its dead letters are gone. Where a node still has the tap, it begins anew. */
+  /** Deletes the tap's cursor and dead letters. If a node still has the tap, delivery starts from now. */
   forget(tap: string, actor?: ActivityActor): Promise<number> {
     return this.decide('tap.forgotten', { tap }, actor, async (tx) => {
       const rows = await tx.query<[{ name: string }[], number]>(
@@ -102,8 +98,8 @@ export class DeadLetters {
     });
   }
 
-  /** A test goes to people's systems, and so stands in the log. */
-  async putTestOnRecord(tap: string, error: string | null): Promise<void> {
+  /** A test reaches external systems, so it is recorded in the log. */
+  async recordTest(tap: string, error: string | null): Promise<void> {
     await this.database.transaction((tx) =>
       this.activity.write(tx, {
         action: 'tap.tested',
@@ -116,14 +112,14 @@ export class DeadLetters {
 
   private decide(
     action: ActionName,
-    { tap, requestId }: LettersMeant,
+    { tap, requestId }: LetterSelection,
     actor: ActivityActor | undefined,
     change: (tx: Tx) => Promise<number>,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
       const count = await change(tx);
       if (count === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return 0;
       }
       await this.activity.write(tx, {
@@ -141,4 +137,4 @@ export class DeadLetters {
   }
 }
 
-const valuesOf = ({ tap, id, requestId }: LettersMeant): unknown[] => [tap, id ?? null, requestId ?? null];
+const valuesOf = ({ tap, id, requestId }: LetterSelection): unknown[] => [tap, id ?? null, requestId ?? null];

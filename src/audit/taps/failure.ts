@@ -1,36 +1,36 @@
 /**
- * What a failed delivery says of the records: `content`, they are refused and would be again; `busy`, the receiver asks
- * for time; `some`, it has all but those that it refuses; `unknown`, nothing.
+ * Meaning of a failed delivery for its records:
+ * `content`: refused, and would be refused again.
+ * `busy`: the receiver asks for time.
+ * `some`: all were taken except the refused ones.
+ * `unknown`: nothing is known.
  */
 export type FailureKind = 'content' | 'busy' | 'some' | 'unknown';
 
-interface FailureFacts {
-  /** The receiver wants to be left alone for so long. */
+interface SinkFailureOptions {
+  /** Time for which the receiver does not want to be called. */
   readonly retryAfterMs?: number;
-  /** By the ids of requests, why each is refused; all others were taken. */
   readonly refused?: ReadonlyMap<string, string>;
 }
 
-/** A failure that a sink of the service understood. */
 export class SinkFailure extends Error {
   readonly retryAfterMs: number;
   readonly refused: ReadonlyMap<string, string>;
 
   constructor(
     readonly kind: FailureKind,
-    words: string,
-    { retryAfterMs = 0, refused = new Map() }: FailureFacts = {},
+    message: string,
+    { retryAfterMs = 0, refused = new Map() }: SinkFailureOptions = {},
   ) {
-    super(words);
+    super(message);
     this.name = 'SinkFailure';
     this.retryAfterMs = retryAfterMs;
     this.refused = refused;
   }
 }
 
-/** A failed delivery in words that hold no secret. */
 export interface Failure {
-  readonly words: string;
+  readonly message: string;
   readonly kind: FailureKind;
   readonly retryAfterMs: number;
   readonly refused: ReadonlyMap<string, string>;

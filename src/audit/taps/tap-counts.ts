@@ -3,13 +3,12 @@ import type { Metrics } from '../../platform';
 const outcomes = ['delivered', 'failed', 'dead', 'dropped'] as const;
 export type TapOutcome = (typeof outcomes)[number];
 
-/** Metrics of the taps that this process has. */
 export class TapCounts {
   constructor(
     private readonly metrics: Metrics,
     private readonly names: ReadonlySet<string>,
   ) {
-    // An increase from nothing is seen only of a series that was there with 0.
+    // An increase is visible only in a series that already existed with 0.
     for (const tap of names) for (const outcome of outcomes) metrics.tapRecords.at({ tap, outcome });
   }
 

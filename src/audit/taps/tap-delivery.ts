@@ -7,23 +7,23 @@ import {
 } from '@nestjs/common';
 import { MINUTE_MS, monotonicMs, uuidv7 } from '../../kernel';
 import { Database, Logger, Metrics, Settings } from '../../platform';
-import type { HeldTap } from './held-tap';
+import type { RegisteredTap } from './registered-tap';
 import { TapCounts } from './tap-counts';
-import { type TapLook, TapRows } from './tap-rows';
+import { type TapStatus, TapRows } from './tap-rows';
 import { TapRun } from './tap-run';
 import { Taps } from './taps';
 
-/** A settled request waits so long at most before a tap that has nothing to do gets it. */
-const PAUSE_MS = 500;
+/** Maximum time that a settled request waits before an idle tap receives it. */
+const POLL_INTERVAL_MS = 500;
 const PAUSE_WITHOUT_DATABASE_MS = 1_000;
-const MEASURED_EVERY_MS = 15_000;
-/** To count a long backlog takes a while: one part in so many of the time at most. */
+const MEASURE_INTERVAL_MS = 15_000;
+/** Counting a long backlog is slow, so it may take at most 1/50 of the time. */
 const MEASURING_SHARE = 50;
-const ANNOUNCED_EVERY_MS = MINUTE_MS;
-/** The time that the database may take beside a delivery before another node may have the claim. */
+const ANNOUNCE_INTERVAL_MS = MINUTE_MS;
+/** Time for the database in addition to a delivery, before another node can take the claim. */
 const GRACE_MS = 5_000;
 
-/** Delivers what was settled to taps, each on one of the nodes at a time. Without a tap it does nothing. */
+/** Delivers settled requests to taps, each on one node at a time. Idle without taps. */
 @Injectable()
 export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly names: readonly string[];
@@ -31,7 +31,7 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
   private readonly counts: TapCounts;
   private readonly running = new Map<string, Promise<void>>();
   private readonly stopping = new AbortController();
-  private looking?: Promise<void>;
+  private polling?: Promise<void>;
   private measureAt = -Infinity;
   private announcedAt = -Infinity;
   private isAway = false;
@@ -48,32 +48,32 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
     this.counts = new TapCounts(metrics, new Set(this.names));
   }
 
-  /** A new tap gets what is settled from now on, so before the first request is served. */
+  /** A new tap receives requests settled from now on, so it is announced before the first request is served. */
   async onModuleInit(): Promise<void> {
     if (this.names.length > 0) await this.announce();
   }
 
   start(): void {
     if (this.names.length === 0 || this.settings.workers === 'off') return;
-    this.looking = this.keepLooking();
+    this.polling = this.pollUntilStopped();
   }
 
   onModuleDestroy(): void {
     this.stopping.abort();
   }
 
-  /** The database is still there, and claims are given back. */
+  /** The database is still connected, so that claims can be released. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.looking;
+    await this.polling;
     await Promise.allSettled(this.running.values());
   }
 
-  private async keepLooking(): Promise<void> {
+  private async pollUntilStopped(): Promise<void> {
     const { signal } = this.stopping;
     for (let pause = 0; await delay(pause, true, { signal, ref: false }).catch(() => false);) {
       try {
-        await this.look();
-        pause = PAUSE_MS;
+        await this.poll();
+        pause = POLL_INTERVAL_MS;
         this.isAway = false;
       } catch (error) {
         pause = PAUSE_WITHOUT_DATABASE_MS;
@@ -83,15 +83,15 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
     }
   }
 
-  private async look(): Promise<void> {
-    const looks = await this.rows.look(this.names);
+  private async poll(): Promise<void> {
+    const statuses = await this.rows.readStatuses(this.names);
     const now = monotonicMs();
-    // A row that is missing was taken away by a command: the tap begins anew.
-    if (looks.length < this.names.length || now - this.announcedAt > ANNOUNCED_EVERY_MS)
+    // A missing row was deleted by a command: the tap starts from now.
+    if (statuses.length < this.names.length || now - this.announcedAt > ANNOUNCE_INTERVAL_MS)
       await this.announce();
-    for (const look of looks) {
-      this.counts.oldest(look.name, look.oldestMs);
-      this.runWhere(look);
+    for (const status of statuses) {
+      this.counts.oldest(status.name, status.oldestMs);
+      this.runIfDue(status);
     }
     if (now > this.measureAt) await this.measure();
   }
@@ -102,14 +102,14 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
   }
 
   private async measure(): Promise<void> {
-    const begun = monotonicMs();
+    const startedMs = monotonicMs();
     for (const [name, count] of await this.rows.backlogs(this.names)) this.counts.backlog(name, count);
-    const ended = monotonicMs();
-    this.measureAt = ended + Math.max(MEASURED_EVERY_MS, (ended - begun) * MEASURING_SHARE);
+    const endedMs = monotonicMs();
+    this.measureAt = endedMs + Math.max(MEASURE_INTERVAL_MS, (endedMs - startedMs) * MEASURING_SHARE);
   }
 
-  private runWhere({ name, dueInMs, isClaimed, oldestMs, isAsked }: TapLook): void {
-    const tap = this.taps.named(name);
+  private runIfDue({ name, dueInMs, isClaimed, oldestMs, isAsked }: TapStatus): void {
+    const tap = this.taps.find(name);
     if (tap === undefined) return;
     const hasWork = (oldestMs !== null && oldestMs >= tap.everyMs) || isAsked;
     if (!hasWork || isClaimed || dueInMs > 0 || this.running.has(name)) return;
@@ -119,16 +119,16 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
     this.running.set(name, run);
   }
 
-  private async run(tap: HeldTap): Promise<void> {
+  private async run(tap: RegisteredTap): Promise<void> {
     const { rows, counts, logger } = this;
     const leaseMs = tap.timeoutMs + GRACE_MS;
     const claim = { name: tap.name, id: uuidv7(), leaseMs };
     const failures = await rows.claim(claim);
     if (failures === undefined) return;
     try {
-      await new TapRun(tap, claim, { rows, counts, logger, stopping: this.stopping.signal }).go(failures);
+      await new TapRun(tap, claim, { rows, counts, logger, stopping: this.stopping.signal }).run(failures);
     } finally {
-      // It ends by itself where this fails, too.
+      // The claim also expires if this fails.
       await rows.release(claim).catch(() => undefined);
     }
   }

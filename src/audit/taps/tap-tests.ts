@@ -7,17 +7,14 @@ import { attempt } from './attempt';
 import { DeadLetters } from './dead-letters';
 import { Taps } from './taps';
 
-/** What came of a record that was sent as a test. */
 export interface TapTest {
   readonly requestId: string;
-  /** What the receiver said, where the tap knows. */
   readonly answer: string | null;
   readonly error: string | null;
 }
 
 const NEWEST = 'SELECT * FROM request_record ORDER BY created_at DESC, request_id DESC LIMIT 1';
 
-/** Lets an administrator see whether a tap takes records, by one that is stored; it says that it is a test. */
 @Injectable()
 export class TapTests {
   constructor(
@@ -28,17 +25,17 @@ export class TapTests {
   ) {}
 
   async run(name: string): Promise<TapTest | 'no-tap' | 'no-record'> {
-    const tap = this.taps.named(name);
+    const tap = this.taps.find(name);
     if (tap === undefined) return 'no-tap';
     const [row] = await this.database.query<Readonly<Record<string, unknown>>>(NEWEST);
     if (row === undefined) {
-      this.activity.nothingChanged();
+      this.activity.reportNoChange();
       return 'no-record';
     }
     const record = settledRecordOf(entryOf(row));
-    const tried = await attempt(tap, [{ ...record, test: true }], new AbortController().signal);
-    const error = tried.ok ? null : tried.error.words;
-    await this.letters.putTestOnRecord(name, error);
-    return { requestId: record.request_id, answer: tried.ok ? tried.value : null, error };
+    const result = await attempt(tap, [{ ...record, test: true }], new AbortController().signal);
+    const error = result.ok ? null : result.error.message;
+    await this.letters.recordTest(name, error);
+    return { requestId: record.request_id, answer: result.ok ? result.value : null, error };
   }
 }

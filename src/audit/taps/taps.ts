@@ -1,27 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { Extensions } from '../../extensions';
 import { OutgoingClient, Settings } from '../../platform';
-import { fileSink } from './file-tap';
-import { heldSink, type HeldTap, heldTap } from './held-tap';
-import { webhookSinks } from './http-tap';
+import { fileSink } from './file-sink';
+import { tapOfSink, type RegisteredTap, tapOfExtension } from './registered-tap';
+import { webhookSinks } from './webhook-sink';
 import { sinksOf } from './sinks';
 
-/** The taps of the service and those of extensions: all of them come and go by this door. */
 @Injectable()
 export class Taps {
-  readonly all: readonly HeldTap[];
+  readonly all: readonly RegisteredTap[];
 
   constructor(extensions: Extensions, settings: Settings, outgoing: OutgoingClient) {
     const { recordsFile } = settings;
     this.all = [
-      ...(recordsFile === undefined ? [] : [heldSink('core', fileSink(recordsFile))]),
-      ...webhookSinks(settings, outgoing).map((sink) => heldSink('http', sink)),
-      ...sinksOf(settings, outgoing).map((sink) => heldSink(sink.kind, sink)),
-      ...extensions.taps.map(heldTap),
+      ...(recordsFile === undefined ? [] : [tapOfSink('core', fileSink(recordsFile))]),
+      ...webhookSinks(settings, outgoing).map((sink) => tapOfSink('http', sink)),
+      ...sinksOf(settings, outgoing).map((sink) => tapOfSink(sink.kind, sink)),
+      ...extensions.taps.map(tapOfExtension),
     ];
   }
 
-  named(name: string): HeldTap | undefined {
+  find(name: string): RegisteredTap | undefined {
     return this.all.find((tap) => tap.name === name);
   }
 }

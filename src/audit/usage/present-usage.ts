@@ -1,11 +1,11 @@
 import { formatUsd, toJsonNumber } from '../../kernel';
-import type { UsageAnswer, UsageGroup } from './usage-query';
-import type { UsageQuestion } from './usage-question';
+import type { UsageReport, UsageGroup } from './usage-query';
+import type { UsageRequest } from './usage-request';
 import { allTokens, p95Of, type UsageSums } from './usage-sums';
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : Math.round(sum / count));
 
-/** Sums as JSON for programs; `cost` and `cost_nano` are exact. */
+/** Sums as JSON; `cost` and `cost_nano` are exact. */
 const presentSums = (sums: UsageSums) => ({
   requests: sums.requests,
   failures: sums.failures,
@@ -33,13 +33,12 @@ const presentGroup = ({ kind, value, label }: UsageGroup) => ({
   group_name: label,
 });
 
-/** Programs know keys as `/v1/manage` names them. */
-const presentKeyOf = (groupBy: UsageQuestion['groupBy'], { publicId }: UsageGroup) =>
+/** API clients know keys by their id at `/v1/manage`. */
+const presentKeyOf = (groupBy: UsageRequest['groupBy'], { publicId }: UsageGroup) =>
   groupBy === 'key' ? { key_public_id: publicId } : {};
 
-/** The answer of `/v1/usage` and of the dashboard's data. */
-export function presentUsage(question: UsageQuestion, answer: UsageAnswer) {
-  const { from, to, zone, bucket, groupBy } = question;
+export function presentUsage(request: UsageRequest, report: UsageReport) {
+  const { from, to, zone, bucket, groupBy } = request;
   return {
     object: 'usage',
     from: from.toISOString(),
@@ -47,22 +46,22 @@ export function presentUsage(question: UsageQuestion, answer: UsageAnswer) {
     zone,
     bucket,
     group_by: groupBy ?? null,
-    total: presentSums(answer.total),
-    groups: answer.groups.map((group) => ({
+    total: presentSums(report.total),
+    groups: report.groups.map((group) => ({
       ...presentGroup(group),
       ...presentKeyOf(groupBy, group),
       ...presentSums(group.sums),
     })),
-    data: answer.buckets.map((sums, place) => ({
-      ...edgesOf(answer, question, place),
+    data: report.buckets.map((sums, index) => ({
+      ...edgesOf(report, request, index),
       ...presentSums(sums),
       ...(groupBy
         ? {
-            groups: answer.groups.flatMap((group) => {
-              const own = group.buckets[place];
-              return own === undefined || own.requests === 0
+            groups: report.groups.flatMap((group) => {
+              const cell = group.buckets[index];
+              return cell === undefined || cell.requests === 0
                 ? []
-                : [{ ...presentGroup(group), ...presentKeyOf(groupBy, group), ...presentSums(own) }];
+                : [{ ...presentGroup(group), ...presentKeyOf(groupBy, group), ...presentSums(cell) }];
             }),
           }
         : {}),
@@ -70,9 +69,9 @@ export function presentUsage(question: UsageQuestion, answer: UsageAnswer) {
   };
 }
 
-const edgesOf = ({ borders }: UsageAnswer, { to }: UsageQuestion, place: number) => ({
-  start: borders[place]?.toISOString() ?? null,
-  end: (borders[place + 1] ?? to).toISOString(),
+const edgesOf = ({ borders }: UsageReport, { to }: UsageRequest, index: number) => ({
+  start: borders[index]?.toISOString() ?? null,
+  end: (borders[index + 1] ?? to).toISOString(),
 });
 
 const sumNames = [
@@ -106,16 +105,15 @@ export const usageFileColumns = [
   'key_public_id',
 ];
 
-/** One row by bucket and group; rows without requests are left out. */
-export function* usageFileRows(question: UsageQuestion, answer: UsageAnswer): Generator<readonly unknown[]> {
-  const { groupBy } = question;
-  for (const [place, all] of answer.buckets.entries()) {
-    const { start, end } = edgesOf(answer, question, place);
+export function* usageFileRows(request: UsageRequest, report: UsageReport): Generator<readonly unknown[]> {
+  const { groupBy } = request;
+  for (const [index, all] of report.buckets.entries()) {
+    const { start, end } = edgesOf(report, request, index);
     const rows = groupBy
-      ? answer.groups.map((group) => ({
+      ? report.groups.map((group) => ({
           ...presentGroup(group),
           publicId: group.publicId,
-          sums: group.buckets[place],
+          sums: group.buckets[index],
         }))
       : [{ group_kind: null, group: null, group_name: null, publicId: null, sums: all }];
     for (const { sums, group_kind, group, group_name, publicId } of rows) {

@@ -7,12 +7,11 @@ export interface UsageChoice {
   readonly label: string;
 }
 
-/** A filter of usage can be set to whatever was used in the period. */
 export type UsageChoices = Readonly<
   Record<'model' | 'supplier' | 'region' | 'key' | 'project', readonly UsageChoice[]>
 >;
 
-const MOST_CHOICES = 100;
+const MAX_CHOICES = 100;
 
 export async function usageChoices(
   database: Database,
@@ -20,9 +19,9 @@ export async function usageChoices(
   { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<UsageChoices> {
   const parameters = new SqlParameters();
-  const [begin, end] = [parameters.add(from), parameters.add(to)];
+  const [start, end] = [parameters.add(from), parameters.add(to)];
   const within = withinRecordScope(scope, parameters, 'u');
-  const used = scope.kind === 'platform' ? usedByDays(begin, end) : usedByHours(begin, end, within);
+  const used = scope.kind === 'platform' ? usedByDays(start, end) : usedByHours(start, end, within);
   const rows = await database.query<{ dimension: string; value: string; label: string | null }>(
     `WITH used AS (${used}),
      named AS (
@@ -33,19 +32,19 @@ export async function usageChoices(
      SELECT dimension, value, label FROM (
        SELECT *, row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, value) AS place
          FROM named WHERE value IS NOT NULL) AS ranked
-      WHERE place <= ${MOST_CHOICES} ORDER BY lower(coalesce(label, value)), value`,
+      WHERE place <= ${MAX_CHOICES} ORDER BY lower(coalesce(label, value)), value`,
     parameters.values,
   );
-  const of = (dimension: string): UsageChoice[] =>
+  const choicesOf = (dimension: string): UsageChoice[] =>
     rows
       .filter((row) => row.dimension === dimension)
       .map(({ value, label }) => ({ value, label: label ?? value }));
   return {
-    model: of('model'),
-    supplier: of('supplier'),
-    region: of('region'),
-    key: of('key'),
-    project: of('project'),
+    model: choicesOf('model'),
+    supplier: choicesOf('supplier'),
+    region: choicesOf('region'),
+    key: choicesOf('key'),
+    project: choicesOf('project'),
   };
 }
 
@@ -56,21 +55,21 @@ const summed = `
          coalesce(key_id, project_id) AS number, coalesce(served_model, supplier, region) AS name, sum(requests) AS requests`;
 const groups = 'GROUP BY GROUPING SETS ((served_model), (supplier), (region), (key_id), (project_id))';
 
-/** In a scope of its own, hours are few enough. */
-const usedByHours = (begin: string, end: string, within: string): string => `
+/** A limited scope has few enough hours. */
+const usedByHours = (start: string, end: string, within: string): string => `
   ${summed} FROM usage_hour u
-   WHERE ${within} AND u.hour >= date_trunc('hour', ${begin}::timestamptz, 'UTC') AND u.hour < ${end} ${groups}`;
+   WHERE ${within} AND u.hour >= date_trunc('hour', ${start}::timestamptz, 'UTC') AND u.hour < ${end} ${groups}`;
 
 /**
- * Days of the platform are read as they were summed, the first and the last as a whole; of the others only hours are
- * read.
+ * Days of the platform are read as they were summed, including the complete first and last day; other days are read by
+ * hours.
  */
-const usedByDays = (begin: string, end: string): string => `
+const usedByDays = (start: string, end: string): string => `
   SELECT d.dimension, d.number, d.name, sum(d.requests) AS requests
     FROM usage_day d
    WHERE d.dimension IN ('model', 'supplier', 'region', 'key', 'project')
-     AND d.day >= date_trunc('day', ${begin}::timestamptz, 'UTC') AND d.day < ${end} AND EXISTS (SELECT FROM usage_day_merged m WHERE m.day = d.day) GROUP BY 1, 2, 3
+     AND d.day >= date_trunc('day', ${start}::timestamptz, 'UTC') AND d.day < ${end} AND EXISTS (SELECT FROM usage_day_merged m WHERE m.day = d.day) GROUP BY 1, 2, 3
   UNION ALL
-  ${summed} FROM generate_series(date_trunc('day', ${begin}::timestamptz, 'UTC'), ${end}::timestamptz, interval '24 hours') AS g (day)
+  ${summed} FROM generate_series(date_trunc('day', ${start}::timestamptz, 'UTC'), ${end}::timestamptz, interval '24 hours') AS g (day)
     JOIN usage_hour u ON u.hour >= g.day AND u.hour < g.day + interval '24 hours' AND u.hour < ${end}
    WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = g.day) ${groups}`;

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob } from '../../platform';
 
-const MOST_DAYS = 800;
+const MAX_DAYS = 800;
 
-/** Sums old days from their hours: reports on the whole platform read days. */
 @Injectable()
 export class UsageDays {
   constructor(private readonly database: Database) {}
@@ -14,7 +13,7 @@ export class UsageDays {
       `SELECT step AS day
          FROM generate_series(date_trunc('day', (SELECT min(hour) FROM usage_hour), 'UTC'),
                               now() - interval '30 hours', interval '24 hours') AS step
-        WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = step) ORDER BY 1 DESC LIMIT ${MOST_DAYS}`,
+        WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = step) ORDER BY 1 DESC LIMIT ${MAX_DAYS}`,
     );
     for (const { day } of days) await this.database.query('SELECT merge_usage_day($1)', [day]);
   }

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform';
-import type { UsageGrouping } from './usage-question';
+import type { UsageGrouping } from './usage-request';
 
 const sources: Partial<Readonly<Record<UsageGrouping, string>>> = {
   key: 'SELECT id::text, name, public_id AS "publicId" FROM api_key',
@@ -9,11 +9,10 @@ const sources: Partial<Readonly<Record<UsageGrouping, string>>> = {
 
 export interface GroupName {
   readonly name: string;
-  /** A key has its id at `/v1/manage` here. */
+  /** A key's id at `/v1/manage`. */
   readonly publicId: string | null;
 }
 
-/** People know by these names what is counted by its id. Something that is gone keeps its id for a name. */
 export async function groupNames(
   database: Database,
   grouping: UsageGrouping | null,

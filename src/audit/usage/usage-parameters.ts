@@ -1,19 +1,19 @@
 import { oneOf, rowId } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { RecordParameters } from '../record-parameters';
-import type { UsageAsked } from './usage-asked';
-import { type UsageBucket, usageBuckets, type UsageGrouping, usageGroupings } from './usage-question';
+import type { UsageParameterValues } from './parse-usage-request';
+import { type UsageBucket, usageBuckets, type UsageGrouping, usageGroupings } from './usage-request';
 
-/** Addresses can narrow usage by these; the key is left out, of which pages take more than programs. */
+/** Usage filters in a URL. The key is excluded, because pages accept more values for it than the API. */
 export abstract class UsageFilters extends RecordParameters {
-  @Takes(oneOf(usageBuckets).orBlank())
+  @ParsedBy(oneOf(usageBuckets).orBlank())
   bucket?: UsageBucket;
 
-  @Takes(oneOf(usageGroupings).orBlank())
+  @ParsedBy(oneOf(usageGroupings).orBlank())
   group_by?: UsageGrouping;
 }
 
-export class UsageParameters extends UsageFilters implements UsageAsked {
-  @Takes(rowId.orBlank())
+export class UsageParameters extends UsageFilters implements UsageParameterValues {
+  @ParsedBy(rowId.orBlank())
   key?: number;
 }

@@ -1,6 +1,5 @@
 import { latencyColumns, latencyQuantile } from './latency-steps';
 
-/** The summed columns, under their database names. */
 const columns = {
   requests: 'requests',
   failures: 'failures',
@@ -20,10 +19,9 @@ const columns = {
 
 type CountName = keyof typeof columns;
 
-/** Sums over requests. Latencies are sums as well: a mean is theirs over `requests` and `firstTokens`. */
+/** Sums over requests. Latencies are sums too: divide them by `requests` or `firstTokens` for means. */
 export type UsageSums = Readonly<Record<CountName, number>> & {
   readonly costNano: bigint;
-  /** The latency histogram; requests older than the histogram are missing. */
   readonly latencySteps: readonly number[];
 };
 
@@ -41,7 +39,7 @@ export const sumColumns: readonly SumColumn[] = [
   ...latencyColumns.map((name) => ({ name, type: 'integer' as const })),
 ];
 
-const ofRecord: Readonly<Record<string, string>> = {
+const recordExpressions: Readonly<Record<string, string>> = {
   requests: '1',
   failures: '(r.code IS NOT NULL)::integer',
   failovers: 'r.failover::integer',
@@ -51,12 +49,10 @@ const ofRecord: Readonly<Record<string, string>> = {
   first_tokens: '(r.first_token_ms IS NOT NULL)::integer',
 };
 
-/** The same sums of records `r`, within a step of latency. */
 export const recordSums = countColumns
-  .map((name) => `sum(${ofRecord[name] ?? `r.${name}`}) AS ${name}`)
+  .map((name) => `sum(${recordExpressions[name] ?? `r.${name}`}) AS ${name}`)
   .join(', ');
 
-/** All sums over `recordSums`, of which each has its `step`. */
 export const stepSums = [
   ...countColumns.map((name) => `sum(${name})::bigint AS ${name}`),
   ...latencyColumns.map(
@@ -64,8 +60,8 @@ export const stepSums = [
   ),
 ].join(', ');
 
-/** All sums make one text: to read a column of each takes the service longer than to compute them. */
-export const writtenSums = `(ARRAY[${sumColumns.map(({ name }) => `sum(${name})`).join(', ')}])::text AS sums`;
+/** All sums form one text, because reading a column for each takes longer than computing them. */
+export const sumsAsText = `(ARRAY[${sumColumns.map(({ name }) => `sum(${name})`).join(', ')}])::text AS sums`;
 
 const zeros = Object.fromEntries(counts.map(([name]) => [name, 0])) as Record<CountName, number>;
 
@@ -76,7 +72,7 @@ export function readSums(text: string): UsageSums {
     costNano: BigInt(values[counts.length] ?? 0),
     latencySteps: values.slice(counts.length + 1).map(Number),
   };
-  for (const [place, [name]] of counts.entries()) sums[name] = Number(values[place]);
+  for (const [index, [name]] of counts.entries()) sums[name] = Number(values[index]);
   return sums;
 }
 
@@ -100,10 +96,10 @@ export function sumOf(all: Iterable<UsageSums>): UsageSums {
   return sums;
 }
 
-export function lessSums(sums: UsageSums, other: UsageSums): UsageSums {
-  const less = openCopy(sums);
-  add(less, other, -1);
-  return less;
+export function subtractSums(sums: UsageSums, other: UsageSums): UsageSums {
+  const difference = openCopy(sums);
+  add(difference, other, -1);
+  return difference;
 }
 
 /** The approximate 95th percentile of latency; null without a histogram. */

@@ -5,17 +5,23 @@ import type { Candidate } from '../engine/appraise';
 import type { EffectiveAutoPolicy } from '../policy/auto-settings';
 import { isIncluded } from '../policy/included';
 import { SupplierStyles } from '../../routing';
-import { type Admission, Admissions, type Call, Holds, isListed, isSpoken, Routes } from '../../gateway';
+import {
+  type Admission,
+  Admissions,
+  type GatewayCall,
+  Holds,
+  isListed,
+  isPassThrough,
+  RoutePlanner,
+} from '../../gateway';
 import type { AutoView } from './request-view';
 import { familyOf, writingFamily } from './sealed-history';
 
-/** A candidate model, with the permission to call it. */
 export interface AutoCandidate {
   readonly admission: Admission;
   readonly candidate: Candidate;
 }
 
-/** A model of the catalogue is left out for one of these reasons. */
 type Exclusion =
   | 'inactive'
   | 'redirect'
@@ -32,52 +38,50 @@ type Exclusion =
 
 export interface AutoChoice {
   readonly candidates: readonly AutoCandidate[];
-  /** Models that may not answer, counted by the reason. */
   readonly excluded: Readonly<Record<string, number>>;
 }
 
-/** The candidates for `auto`: models that the caller could have named and that can serve the request. */
 @Injectable()
 export class AutoCandidates {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly admissions: Admissions,
-    private readonly routes: Routes,
+    private readonly routes: RoutePlanner,
     private readonly holds: Holds,
     private readonly styles: SupplierStyles,
   ) {}
 
   /**
-   * The models `writers` are known to have written earlier turns, and `author` made the tool calls whose
-   * results the request brings.
+   * `writers` are the models known to have written earlier turns. `author` made the tool calls whose results the
+   * request contains.
    */
   async of(
-    call: Call,
+    call: GatewayCall,
     view: AutoView,
     policy: EffectiveAutoPolicy,
     { writers, author }: { readonly writers: readonly string[]; readonly author: string | null },
   ): Promise<AutoChoice> {
     const excluded: Partial<Record<Exclusion, number>> = {};
     const count = (reason: Exclusion): void => void (excluded[reason] = (excluded[reason] ?? 0) + 1);
-    const able: AutoCandidate[] = [];
+    const eligible: AutoCandidate[] = [];
     for (const model of this.catalogue.snapshot.models) {
       if (model.kind !== call.operation.kind) continue;
-      const judged = this.judge(model, call, view, policy);
-      if (typeof judged === 'string') count(judged);
-      else able.push(judged);
+      const verdict = this.judge(model, call, view, policy);
+      if (typeof verdict === 'string') count(verdict);
+      else eligible.push(verdict);
     }
-    const readers = this.readersAmong(able, call, view, writers);
-    for (let gone = readers.length; gone < able.length; gone += 1) count('history');
-    const found = withAuthor(this.ablest(readers, call, view), readers, author);
-    for (let gone = found.length; gone < readers.length; gone += 1) count('capability');
-    const candidates = await this.affordable(call, found);
-    for (let gone = candidates.length; gone < found.length; gone += 1) count('budget');
+    const readers = this.readersAmong(eligible, call, view, writers);
+    for (let index = readers.length; index < eligible.length; index += 1) count('history');
+    const capable = withAuthor(this.mostCapable(readers, call, view), readers, author);
+    for (let index = capable.length; index < readers.length; index += 1) count('capability');
+    const candidates = await this.affordable(call, capable);
+    for (let index = candidates.length; index < capable.length; index += 1) count('budget');
     return { candidates, excluded };
   }
 
   private judge(
     model: ModelView,
-    call: Call,
+    call: GatewayCall,
     view: AutoView,
     policy: EffectiveAutoPolicy,
   ): AutoCandidate | Exclusion {
@@ -94,53 +98,57 @@ export class AutoCandidates {
     if ((model.contextTokens ?? Infinity) < tokens + maxTokens) return 'context';
     const admission = this.admissionTo(model, call);
     if (typeof admission === 'string') return admission;
-    const lanes = view.seal === 'open' ? admission.lanes : admission.lanes.filter(this.speaks(call));
+    const lanes = view.seal === 'open' ? admission.lanes : admission.lanes.filter(this.speaksDialectOf(call));
     return lanes.length === 0 ? 'history' : this.planned({ ...admission, lanes }, call);
   }
 
-  /** Models that can read the sealed content of earlier turns. */
   private readersAmong(
-    able: readonly AutoCandidate[],
-    call: Call,
+    eligible: readonly AutoCandidate[],
+    call: GatewayCall,
     { seal, dialect }: AutoView,
     writers: readonly string[],
   ): readonly AutoCandidate[] {
-    if (seal !== 'family') return able;
-    const known = writers
+    if (seal !== 'family') return eligible;
+    const knownWriters = writers
       .flatMap((name) => this.catalogue.snapshot.model(name) ?? [])
-      // A lane of another dialect left nothing in this one that others could not read.
-      .filter(({ lanes }) => lanes.some((lane) => this.speaks(call)({ lane })));
-    const models = able.map(({ admission }) => admission.model);
-    const family = writingFamily(dialect, known, models);
-    return able.filter(({ admission }) => familyOf(admission.model) === family);
+      // A lane of another dialect cannot have produced content in this one that others cannot read.
+      .filter(({ lanes }) => lanes.some((lane) => this.speaksDialectOf(call)({ lane })));
+    const models = eligible.map(({ admission }) => admission.model);
+    const family = writingFamily(dialect, knownWriters, models);
+    return eligible.filter(({ admission }) => familyOf(admission.model) === family);
   }
 
-  /** Those that can do all that is asked. Where none can, all stay: one leaves out a part, as if it were named. */
-  private ablest(
-    found: readonly AutoCandidate[],
-    call: Call,
+  /**
+   * Keeps the candidates that support every requested feature. If none does, all stay, and the chosen model drops a
+   * part as if it were named.
+   */
+  private mostCapable(
+    candidates: readonly AutoCandidate[],
+    call: GatewayCall,
     { isOfOneDialect, wantsReasoning }: AutoView,
   ): readonly AutoCandidate[] {
-    const whole = isOfOneDialect ? orAll(found, (one) => this.untranslated(one, call)) : found;
-    const thinks = ({ admission }: AutoCandidate): boolean => admission.model.capabilities.has('reasoning');
-    return wantsReasoning ? orAll(whole, (one) => (thinks(one) ? one : null)) : whole;
+    const unconverted = isOfOneDialect
+      ? orAll(candidates, (one) => this.withoutConversion(one, call))
+      : candidates;
+    const canReason = ({ admission }: AutoCandidate): boolean =>
+      admission.model.capabilities.has('reasoning');
+    return wantsReasoning ? orAll(unconverted, (one) => (canReason(one) ? one : null)) : unconverted;
   }
 
-  /** It keeps its lanes of the caller's dialect; null where none of them can answer. */
-  private untranslated(one: AutoCandidate, call: Call): AutoCandidate | null {
-    const lanes = one.admission.lanes.filter(this.speaks(call));
+  /** Restricts the candidate to lanes of the caller's dialect; null if none of them can respond. */
+  private withoutConversion(one: AutoCandidate, call: GatewayCall): AutoCandidate | null {
+    const lanes = one.admission.lanes.filter(this.speaksDialectOf(call));
     if (lanes.length === one.admission.lanes.length) return one;
     const planned = lanes.length === 0 ? 'capability' : this.planned({ ...one.admission, lanes }, call);
     return typeof planned === 'string' ? null : planned;
   }
 
-  /** A lane has to be called in the caller's dialect: sealed content survives no translation. */
-  private speaks({ operation, needs }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
-    return ({ lane }) => isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
+  /** Whether a lane is called in the caller's dialect: sealed content survives no conversion. */
+  private speaksDialectOf({ operation, needs }: GatewayCall): (of: Pick<PricedLane, 'lane'>) => boolean {
+    return ({ lane }) => isPassThrough(operation, this.styles.wireFor(lane, operation.name, needs));
   }
 
-  /** It admits by the same rules as for a named model. */
-  private admissionTo({ name }: ModelView, call: Call): Admission | Exclusion {
+  private admissionTo({ name }: ModelView, call: GatewayCall): Admission | Exclusion {
     try {
       return this.admissions.find({ ...call, model: name });
     } catch (error) {
@@ -149,7 +157,7 @@ export class AutoCandidates {
     }
   }
 
-  private planned(admission: Admission, call: Call): AutoCandidate | Exclusion {
+  private planned(admission: Admission, call: GatewayCall): AutoCandidate | Exclusion {
     const [first] = this.routes.lanesFor(call, admission).lanes;
     if (first === undefined) return 'region';
     if (first.why === 'open') return 'unhealthy';
@@ -166,37 +174,45 @@ export class AutoCandidates {
     };
   }
 
-  /** Where the caller can pay for none, the cheapest stays, and its hold names what is missing. */
-  private async affordable(call: Call, found: readonly AutoCandidate[]): Promise<readonly AutoCandidate[]> {
-    if (found.length < 2) return found;
-    const admissions = found.map(({ admission }) => admission);
-    const unpaid = await this.holds.unaffordable(call, admissions);
-    if (unpaid.size === 0) return found;
-    const left = found.filter(({ admission }) => !unpaid.has(admission));
-    if (left.length > 0) return left;
-    return [found.reduce((cheapest, one) => (rateOf(one) < rateOf(cheapest) ? one : cheapest))];
+  /** If the caller can afford no candidate, keeps the cheapest, so that its hold reports the missing amount. */
+  private async affordable(
+    call: GatewayCall,
+    candidates: readonly AutoCandidate[],
+  ): Promise<readonly AutoCandidate[]> {
+    if (candidates.length < 2) return candidates;
+    const admissions = candidates.map(({ admission }) => admission);
+    const unaffordable = await this.holds.findUnaffordable(call, admissions);
+    if (unaffordable.size === 0) return candidates;
+    const affordable = candidates.filter(({ admission }) => !unaffordable.has(admission));
+    if (affordable.length > 0) return affordable;
+    return [candidates.reduce((cheapest, one) => (rateOf(one) < rateOf(cheapest) ? one : cheapest))];
   }
 }
 
-/** The author of tool calls stays, whatever it cannot do, on all of its lanes: no other may read the results. */
+/**
+ * Keeps the author of the tool calls on all of its lanes regardless of its capabilities: no other model is allowed to
+ * read the results.
+ */
 function withAuthor(
-  ablest: readonly AutoCandidate[],
+  capable: readonly AutoCandidate[],
   readers: readonly AutoCandidate[],
   author: string | null,
 ): readonly AutoCandidate[] {
   const isAuthor = ({ admission }: AutoCandidate): boolean => admission.model.name === author;
-  const held = readers.find(isAuthor);
-  if (held === undefined) return ablest;
-  // Last where it is added: the first candidate is the usual reference.
-  return ablest.some(isAuthor) ? ablest.map((one) => (isAuthor(one) ? held : one)) : [...ablest, held];
+  const authorCandidate = readers.find(isAuthor);
+  if (authorCandidate === undefined) return capable;
+  // Appended last: the first candidate is the usual reference.
+  return capable.some(isAuthor)
+    ? capable.map((one) => (isAuthor(one) ? authorCandidate : one))
+    : [...capable, authorCandidate];
 }
 
 function orAll(
-  found: readonly AutoCandidate[],
+  candidates: readonly AutoCandidate[],
   fit: (one: AutoCandidate) => AutoCandidate | null,
 ): readonly AutoCandidate[] {
-  const fitting = found.flatMap((one) => fit(one) ?? []);
-  return fitting.length === 0 ? found : fitting;
+  const matching = candidates.flatMap((one) => fit(one) ?? []);
+  return matching.length === 0 ? candidates : matching;
 }
 
 const rateOf = ({ candidate }: AutoCandidate): number => candidate.inputRate + candidate.outputRate;

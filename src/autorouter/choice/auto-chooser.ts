@@ -1,11 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Caller } from '../../keys';
-import { type Call, type ModelChooser, RegisteredChooser } from '../../gateway';
+import { type GatewayCall, type ModelChooser, RegisteredChooser } from '../../gateway';
 import { AutoDecisions } from './auto-decisions';
 import { AutoModel } from './auto-model';
 import type { AutoRoute } from './auto-route';
 
-/** The gateway knows automatic choice by this class, which registers itself as its chooser. */
 @Injectable()
 export class AutoChooser implements ModelChooser, OnModuleInit {
   constructor(
@@ -18,7 +17,7 @@ export class AutoChooser implements ModelChooser, OnModuleInit {
     this.registered.register(this);
   }
 
-  choose(call: Call): Promise<AutoRoute | null> {
+  choose(call: GatewayCall): Promise<AutoRoute | null> {
     return this.decisions.choose(call);
   }
 

@@ -6,11 +6,11 @@ import { Settings } from '../../platform';
 import {
   Admissions,
   AUTO,
-  type Call,
+  type GatewayCall,
   conversationOf,
   type Inbound,
   isText,
-  type Operation,
+  type GatewayOperation,
   stickyKey,
   type TextOperation,
 } from '../../gateway';
@@ -19,11 +19,11 @@ import { AutoSalts } from '../learning/auto-salts';
 import { type AutoSession, AutoSessions } from '../learning/auto-sessions';
 import { AutoStates } from '../learning/auto-states';
 import type { Candidate, SessionView } from '../engine/appraise';
-import { type Chosen, decide } from '../engine/decide';
+import { type ChosenDecision, decide } from '../engine/decide';
 import type { EffectiveAutoPolicy } from '../policy/auto-settings';
 import { emptyState, type RouterState } from '../engine/state';
 import { extractFeatures } from '../engine/features';
-import type { Policy } from '../engine/policy';
+import type { RoutingPolicy } from '../engine/policy';
 import { wordSalt } from '../engine/words';
 import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
@@ -35,23 +35,21 @@ import { ReferenceUsage } from './reference-usage';
 import { autoView, type AutoView } from './request-view';
 
 const RETRY_SECONDS = 5;
-/** A slower database counts as away. */
-const ANSWER_DEADLINE_MS = 2_000;
+/** A slower database is treated as unavailable. */
+const DATABASE_DEADLINE_MS = 2_000;
 
-/** The conversation of a request, as far as it is known. */
 interface Conversation {
   readonly hash: Buffer;
   readonly isNamed: boolean;
   readonly session: AutoSession | null;
-  /** The model that made the tool calls whose results the request brings; null where it is unknown. */
+  /** The model that made the tool calls whose results the request contains; null if unknown. */
   readonly author: string | null;
 }
 
-/** Chooses the model of a request for `auto`, by what its caller may use, what was learned, and what was set. */
 @Injectable()
 export class AutoDecisions {
   private readonly logger = new Logger(AutoDecisions.name);
-  private readonly nothing = emptyState();
+  private readonly untrainedState = emptyState();
   private readonly noSalt = wordSalt('');
 
   constructor(
@@ -69,11 +67,11 @@ export class AutoDecisions {
     private readonly settings: Settings,
   ) {}
 
-  /** It is null where the catalogue has a model of this name. */
-  async choose(call: Call): Promise<AutoRoute | null> {
+  /** Returns null if the catalogue has a model named `auto`. */
+  async choose(call: GatewayCall): Promise<AutoRoute | null> {
     if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;
     const operation = autoOperation(call.operation);
-    this.admissions.mustKnowRegion(call);
+    this.admissions.assertRegion(call);
     const policy = await this.policyOf(call);
     if (policy.mode === 'off') return this.fallback(call, policy);
     const view = autoView(call, operation);
@@ -85,12 +83,12 @@ export class AutoDecisions {
       writers: writers.length > 0 || last === undefined ? writers : [last],
       author,
     });
-    const question = this.retries.begin(call, view);
-    const { chosen, isLearned } = await this.decided(call, view, policy, choice, conversation);
+    const query = this.retries.track(call, view);
+    const { chosen, isLearned } = await this.decideFor(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
-    this.admissions.mustBePaid(call);
+    this.admissions.assertPayer(call);
     return new AutoRoute(
-      // Includes the lanes that this conversation may take.
+      // Includes the lanes that this conversation is allowed to use.
       byName.get(chosen.chosen)?.admission ?? this.admissions.find({ ...call, model: chosen.chosen }),
       isLearned ? chosen.explanation : { ...chosen.explanation, fallback: 'state_unavailable' },
       byName,
@@ -100,33 +98,33 @@ export class AutoDecisions {
         called: (model, calls) => this.noteCalls(call, model, calls),
         noted: (model) => {
           this.traffic.answered(call.inbound.caller.attribution.organisationId, model);
-          this.retries.answered(question, model);
+          this.retries.answered(query, model);
         },
       },
     );
   }
 
-  private async decided(
-    call: Call,
+  private async decideFor(
+    call: GatewayCall,
     view: AutoView,
     policy: EffectiveAutoPolicy,
     { candidates, excluded }: AutoChoice,
     conversation: Conversation,
-  ): Promise<{ chosen: Chosen; isLearned: boolean }> {
+  ): Promise<{ chosen: ChosenDecision; isLearned: boolean }> {
     const { organisationId } = call.inbound.caller.attribution;
     const [learned, pressure] = await Promise.all([
       this.learnedFor(organisationId),
       this.budgets.pressureOn(call.inbound.caller.limits),
     ]);
-    const state = learned?.state ?? this.nothing;
+    const state = learned?.state ?? this.untrainedState;
     const now = Date.now();
-    const asked = candidates.map(({ candidate }) => candidate);
+    const candidateModels = candidates.map(({ candidate }) => candidate);
     const session = sessionView(policy, view, conversation);
-    const rules = this.rulesOf(policy, asked, learned !== null);
+    const rules = this.rulesOf(policy, candidateModels, learned !== null);
     const usualTokens = this.referenceUsage.of(organisationId, rules.referenceModel);
     const decision = decide(state, {
       features: extractFeatures(view.request, learned?.salt ?? this.noSalt),
-      candidates: asked,
+      candidates: candidateModels,
       policy: rules,
       now,
       ...(session === undefined ? {} : { session }),
@@ -137,20 +135,20 @@ export class AutoDecisions {
       excluded,
     });
     if (decision.kind === 'none') throw noCandidate(call, decision);
-    if (state.calibration !== undefined) this.traffic.note(organisationId, decision.unfamiliar);
+    if (state.calibration !== undefined) this.traffic.noteFamiliarity(organisationId, decision.unfamiliar);
     return { chosen: decision, isLearned: learned !== null };
   }
 
-  /** It is null where the state is unavailable: then the reference model answers. */
+  /** Returns null if the state is unavailable: the reference model then answers. */
   private async learnedFor(organisationId: number | null) {
-    if (organisationId === null) return { state: this.nothing, salt: this.noSalt };
+    if (organisationId === null) return { state: this.untrainedState, salt: this.noSalt };
     try {
       const state: RouterState | null = await this.states.of(organisationId);
       if (state === null) return null;
       const salt =
         state.models.size === 0
           ? this.noSalt
-          : await withDeadline(ANSWER_DEADLINE_MS, this.salts.of(organisationId));
+          : await withDeadline(DATABASE_DEADLINE_MS, this.salts.of(organisationId));
       return { state, salt };
     } catch (error) {
       this.logger.warn(
@@ -160,7 +158,7 @@ export class AutoDecisions {
     }
   }
 
-  private async policyOf({ inbound }: Call): Promise<EffectiveAutoPolicy> {
+  private async policyOf({ inbound }: GatewayCall): Promise<EffectiveAutoPolicy> {
     const { keyId, attribution } = inbound.caller;
     const { organisationId, userId } = attribution;
     try {
@@ -170,7 +168,11 @@ export class AutoDecisions {
     }
   }
 
-  private rulesOf(policy: EffectiveAutoPolicy, candidates: readonly Candidate[], isLearned: boolean): Policy {
+  private rulesOf(
+    policy: EffectiveAutoPolicy,
+    candidates: readonly Candidate[],
+    isLearned: boolean,
+  ): RoutingPolicy {
     const referenceModel = this.referenceOf(policy, candidates);
     const {
       min_quality: minQuality,
@@ -189,18 +191,18 @@ export class AutoDecisions {
     };
   }
 
-  /** The configured model, under its name or an alias; else the first of the catalogue. */
+  /** The configured model, by name or alias; otherwise the first of the catalogue. */
   private referenceOf(policy: EffectiveAutoPolicy, candidates: readonly Candidate[]): string | undefined {
     for (const name of [policy.reference_model, this.settings.autoModel]) {
-      const found = name === undefined ? null : this.catalogue.resolve(name);
-      if (found?.kind === 'found' && candidates.some(({ model }) => model === found.model.name))
-        return found.model.name;
+      const resolved = name === undefined ? null : this.catalogue.resolve(name);
+      if (resolved?.kind === 'found' && candidates.some(({ model }) => model === resolved.model.name))
+        return resolved.model.name;
     }
     return candidates[0]?.model;
   }
 
-  /** Routing is off: the configured model answers, within the caller's own rights. */
-  private fallback(call: Call, { fallback_model: name }: EffectiveAutoPolicy): AutoRoute {
+  /** Routing is off: the configured model answers if the caller is allowed to use it. */
+  private fallback(call: GatewayCall, { fallback_model: name }: EffectiveAutoPolicy): AutoRoute {
     if (name === undefined) {
       throw fault('autorouter_unavailable', {
         param: 'model',
@@ -211,65 +213,68 @@ export class AutoDecisions {
     const admission = this.admissions.admit({ ...call, model: name });
     const chosen = admission.model.name;
     const explanation = { mode: 'off', reason: 'fallback', ref: chosen, chosen } as const;
-    return new AutoRoute(admission, explanation, new Map(), [], nothingToNote);
+    return new AutoRoute(admission, explanation, new Map(), [], noEffects);
   }
 
-  /** No session for a first turn without a name: a guess could join unrelated conversations. */
-  private async conversationOf(call: Call, { isContinued, results }: AutoView): Promise<Conversation> {
+  /** A first turn without a conversation name gets no session: a guess could join unrelated conversations. */
+  private async conversationOf(call: GatewayCall, { isContinued, results }: AutoView): Promise<Conversation> {
     const { inbound, model } = call;
     const name = conversationOf(inbound);
     const key = hash('sha256', stickyKey(inbound, { session: name, model }), 'buffer');
-    const known = { hash: key, isNamed: name !== null };
-    if (name === null && !isContinued && results === null) return { ...known, session: null, author: null };
+    const identity = { hash: key, isNamed: name !== null };
+    if (name === null && !isContinued && results === null)
+      return { ...identity, session: null, author: null };
     const { keyId } = inbound.caller;
     try {
       const [session, caller] = await withDeadline(
-        ANSWER_DEADLINE_MS,
+        DATABASE_DEADLINE_MS,
         Promise.all([
           this.sessions.of(keyId, key),
-          results === null ? null : (keptCaller(inbound, results) ?? this.sessions.callerOf(keyId, results)),
+          results === null
+            ? null
+            : (storedCallerOf(inbound, results) ?? this.sessions.callerOf(keyId, results)),
         ]),
       );
-      return { ...known, session, author: results === null ? null : (caller ?? session?.model ?? null) };
+      return { ...identity, session, author: results === null ? null : (caller ?? session?.model ?? null) };
     } catch (cause) {
-      // Another model must not read the result of a tool call, and its caller model is unknown.
+      // No other model is allowed to read the result of a tool call, and the model that made the call is unknown.
       if (results !== null)
         throw fault('autorouter_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause });
-      return { ...known, session: null, author: null };
+      return { ...identity, session: null, author: null };
     }
   }
 
-  private async noteCalls({ inbound }: Call, model: string, calls: readonly string[]): Promise<void> {
+  private async noteCalls({ inbound }: GatewayCall, model: string, calls: readonly string[]): Promise<void> {
     try {
-      await withDeadline(ANSWER_DEADLINE_MS, this.sessions.called(inbound.caller.keyId, model, calls));
+      await withDeadline(DATABASE_DEADLINE_MS, this.sessions.called(inbound.caller.keyId, model, calls));
     } catch (error) {
       this.logger.warn(`The model of a tool call could not be stored: ${String(error)}`);
     }
   }
 
   private async remember(
-    { inbound, inputEstimate }: Call,
+    { inbound, inputEstimate }: GatewayCall,
     { stickiness_minutes: minutes }: EffectiveAutoPolicy,
     conversation: Conversation,
-    answered: AutoCandidate | undefined,
+    candidate: AutoCandidate | undefined,
   ): Promise<void> {
-    if (answered === undefined) return;
-    const { model } = answered.admission;
+    if (candidate === undefined) return;
+    const { model } = candidate.admission;
     try {
-      const remembering = this.sessions.remember(inbound.caller.keyId, conversation.hash, {
+      const storing = this.sessions.remember(inbound.caller.keyId, conversation.hash, {
         model: model.name,
         cachedTokens: model.capabilities.has('prompt_caching') ? inputEstimate : 0,
         minutes: conversation.isNamed ? minutes : Math.ceil(minutes / 2),
       });
-      await withDeadline(ANSWER_DEADLINE_MS, remembering);
+      await withDeadline(DATABASE_DEADLINE_MS, storing);
     } catch (error) {
       this.logger.warn(`The model of a conversation could not be stored: ${String(error)}`);
     }
   }
 }
 
-/** Only conversations of the three dialects on their own routes can be chosen for. */
-function autoOperation(operation: Operation): TextOperation {
+/** Only conversations of the three dialects on their own routes support automatic choice. */
+function autoOperation(operation: GatewayOperation): TextOperation {
   if (isText(operation) && operation.name === operation.dialect.name) return operation;
   throw fault('unsupported_auto_mode', {
     param: 'model',
@@ -277,14 +282,14 @@ function autoOperation(operation: Operation): TextOperation {
   });
 }
 
-const nothingToNote = {
+const noEffects = {
   remember: () => Promise.resolve(),
   called: () => Promise.resolve(),
   noted: () => undefined,
 };
 
-/** The model whose stored answer holds these calls; null where it is unknown. */
-function keptCaller({ callers }: Inbound, calls: readonly string[]): string | null {
+/** The model whose stored answer contains these calls; null if unknown. */
+function storedCallerOf({ callers }: Inbound, calls: readonly string[]): string | null {
   const [model = null, ...others] = new Set(calls.flatMap((id) => callers?.get(id) ?? []));
   return others.length === 0 ? model : null;
 }
@@ -294,13 +299,13 @@ function sessionView(
   { results }: AutoView,
   { session, isNamed, author }: Conversation,
 ): SessionView | undefined {
-  const isBetween = results !== null;
-  if (session === null && !isNamed && !isBetween) return undefined;
-  const model = isBetween ? author : stickiness ? session?.model : null;
+  const isToolResult = results !== null;
+  if (session === null && !isNamed && !isToolResult) return undefined;
+  const model = isToolResult ? author : stickiness ? session?.model : null;
   const isOfSession = session !== null && model === session.model;
   return {
     source: isNamed ? 'named' : 'guessed',
-    betweenToolCallAndResult: isBetween,
+    betweenToolCallAndResult: isToolResult,
     cachedTokens: isOfSession ? session.cachedTokens : 0,
     ...(model ? { model } : {}),
     ...(isOfSession ? { since: session.since } : {}),

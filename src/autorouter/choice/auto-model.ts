@@ -2,11 +2,11 @@ import { Injectable, Logger } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import type { Caller } from '../../keys';
 import { answersAuto } from '../policy/effective-policy';
-import { AUTO, callableModels, sharedFacts } from '../../gateway';
+import { AUTO, callableModels, sharedLaneFacts } from '../../gateway';
 import { AutoPolicies } from '../policy/auto-policies';
 import { isIncluded } from '../policy/included';
 
-/** `auto` as a model of the list: a key sees it where a request for it can be answered. */
+/** `auto` in the list of models, shown to a key if requests for it can be answered. */
 @Injectable()
 export class AutoModel {
   private readonly logger = new Logger(AutoModel.name);
@@ -17,8 +17,8 @@ export class AutoModel {
   ) {}
 
   /**
-   * The model `auto` lists what its candidates can do together; null where the caller gets none. A list of
-   * models has to name it: only then its key was made for it.
+   * Lists the combined abilities of the candidates; null if the caller has none. A key's list of models must name
+   * `auto` explicitly.
    */
   async for(caller: Caller) {
     const { allowedModels } = caller;
@@ -41,14 +41,14 @@ export class AutoModel {
       const fallback = snapshot.model(policy.fallback_model ?? '');
       return models.filter(({ id }) => id === fallback?.id);
     } catch (error) {
-      // A request for it would be refused now as well.
+      // A request for `auto` would be refused now as well.
       this.logger.warn(`Whether auto may be asked for cannot be read: ${String(error)}`);
       return [];
     }
   }
 }
 
-/** It has no price: each answer is charged at that of the model that gave it. */
+/** `auto` has no price of its own: each answer is charged at the price of the model that gave it. */
 function present(candidates: readonly ModelView[]) {
   const all = <Value>(of: (model: ModelView) => Iterable<Value>): Value[] => [
     ...new Set(candidates.flatMap((model) => [...of(model)])),
@@ -63,19 +63,18 @@ function present(candidates: readonly ModelView[]) {
     created_at: new Date(createdAt).toISOString(),
     display_name: AUTO,
     kind: 'chat',
-    context_tokens: most(candidates, ({ contextTokens }) => contextTokens),
-    max_output_tokens: most(candidates, ({ maxOutputTokens }) => maxOutputTokens),
+    context_tokens: maxOf(candidates, ({ contextTokens }) => contextTokens),
+    max_output_tokens: maxOf(candidates, ({ maxOutputTokens }) => maxOutputTokens),
     input_modalities: all(({ inputModalities }) => inputModalities),
     output_modalities: all(({ outputModalities }) => outputModalities),
     capabilities: all(({ capabilities }) => capabilities),
-    ...sharedFacts(candidates.flatMap(({ lanes }) => lanes)),
+    ...sharedLaneFacts(candidates.flatMap(({ lanes }) => lanes)),
     retires_at: null,
     price: null,
   };
 }
 
-/** It is null where it is unknown of all. */
-function most(candidates: readonly ModelView[], of: (model: ModelView) => number | null): number | null {
-  const known = candidates.flatMap((model) => of(model) ?? []);
-  return known.length === 0 ? null : Math.max(...known);
+function maxOf(candidates: readonly ModelView[], of: (model: ModelView) => number | null): number | null {
+  const values = candidates.flatMap((model) => of(model) ?? []);
+  return values.length === 0 ? null : Math.max(...values);
 }

@@ -2,57 +2,63 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { MINUTE_MS, monotonicMs } from '../../kernel';
 import type { Caller } from '../../keys';
-import { AnswerSampling, type Call } from '../../gateway';
+import { AnswerSampling, type GatewayCall } from '../../gateway';
 import type { AutoView } from './request-view';
 
-/** A question with the time and model of its answer. */
-export interface AskedQuestion {
+export interface TrackedQuery {
   readonly requestId: string;
   readonly caller: Caller;
   readonly turns: number;
   readonly askedMs: number;
-  /** It was a repetition itself: what follows on it comes from a program. */
+  /** The query was itself a repetition, so whatever follows comes from a program. */
   readonly isRepeated: boolean;
   model: string | null;
   answeredMs: number;
 }
 
-/** A person needs this long to read an answer. A request repeated earlier comes from a program, which judges nothing. */
-const RETRIED_AFTER_MS = 10_000;
-const RETRIED_WITHIN_MS = MINUTE_MS;
-/** A shorter text ("yes", "go on") may be repeated without saying anything about the answer. */
-const LEAST_LETTERS = 12;
-const MOST_QUESTIONS = 10_000;
+/**
+ * Minimum time a user needs to read an answer. A request repeated earlier comes from a program and says nothing about
+ * quality.
+ */
+const MIN_RETRY_DELAY_MS = 10_000;
+const MAX_RETRY_DELAY_MS = MINUTE_MS;
+/** A shorter text ("yes", "go on") is often repeated without saying anything about the answer. */
+const MIN_TEXT_LENGTH = 12;
+const MAX_TRACKED_QUERIES = 10_000;
 
 /**
- * Detects that a caller repeats a question within a minute of its answer, and not within seconds. Place in the
- * conversation and words must be equal, apart from case, spaces and punctuation. Similar texts do not count, or every
- * batch from a template would. State is per node.
+ * Detects a user who repeats a query within a minute of its answer, but not within seconds. Position and text must be
+ * equal apart from case, spaces and punctuation; similar texts would match every templated batch.
  */
 @Injectable()
 export class AutoRetries {
-  private readonly asked = new Map<string, AskedQuestion>();
+  private readonly queries = new Map<string, TrackedQuery>();
 
   constructor(private readonly sampling: AnswerSampling) {}
 
-  /** It is null where it is too short to tell. */
-  begin({ inbound }: Call, { request }: AutoView, now = monotonicMs()): AskedQuestion | null {
+  /** Returns null if the text is too short to judge. */
+  track({ inbound }: GatewayCall, { request }: AutoView, now = monotonicMs()): TrackedQuery | null {
     const { caller, requestId } = inbound;
-    const words = request.text
+    const text = request.text
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim();
-    if (words.length < LEAST_LETTERS || caller.attribution.organisationId === null) return null;
-    const name = `${caller.keyId} ${hash('sha256', words, 'base64')}`;
-    const before = this.asked.get(name);
+    if (text.length < MIN_TEXT_LENGTH || caller.attribution.organisationId === null) return null;
+    const queryKey = `${caller.keyId} ${hash('sha256', text, 'base64')}`;
+    const previous = this.queries.get(queryKey);
     const isRepeated =
-      before !== undefined &&
-      before.turns === request.turns &&
-      now - Math.max(before.askedMs, before.answeredMs) <= RETRIED_WITHIN_MS;
-    const { model = null } = before ?? {};
-    if (isRepeated && !before.isRepeated && model !== null && now - before.answeredMs >= RETRIED_AFTER_MS)
-      this.sampling.retried({ requestId: before.requestId, caller: before.caller, model });
-    const question = {
+      previous !== undefined &&
+      previous.turns === request.turns &&
+      now - Math.max(previous.askedMs, previous.answeredMs) <= MAX_RETRY_DELAY_MS;
+    const { model = null } = previous ?? {};
+    if (
+      isRepeated &&
+      !previous.isRepeated &&
+      model !== null &&
+      now - previous.answeredMs >= MIN_RETRY_DELAY_MS
+    )
+      this.sampling.reportRetry({ requestId: previous.requestId, caller: previous.caller, model });
+    const query = {
       requestId,
       caller,
       turns: request.turns,
@@ -61,16 +67,16 @@ export class AutoRetries {
       model: null,
       answeredMs: -Infinity,
     };
-    this.asked.delete(name);
-    this.asked.set(name, question);
-    if (this.asked.size > MOST_QUESTIONS) {
-      const oldest = this.asked.keys().next();
-      if (!oldest.done) this.asked.delete(oldest.value);
+    this.queries.delete(queryKey);
+    this.queries.set(queryKey, query);
+    if (this.queries.size > MAX_TRACKED_QUERIES) {
+      const oldest = this.queries.keys().next();
+      if (!oldest.done) this.queries.delete(oldest.value);
     }
-    return question;
+    return query;
   }
 
-  answered(question: AskedQuestion | null, model: string, now = monotonicMs()): void {
-    if (question !== null) Object.assign(question, { model, answeredMs: now });
+  answered(query: TrackedQuery | null, model: string, now = monotonicMs()): void {
+    if (query !== null) Object.assign(query, { model, answeredMs: now });
   }
 }

@@ -1,15 +1,15 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Notifications } from '../../platform';
-import { autoSignalChannel, readSignal } from '../learning/auto-signals';
+import { autoSignalChannel, parseSignal } from '../learning/auto-signals';
 import { type Drift, type DriftLevel, driftLevel, noDrift, noteFamiliarity } from '../engine/drift';
 import { noteSignal, type Reliability } from '../engine/reliability';
 
-const MOST_ORGANISATIONS = 1_000;
-const MOST_MODELS = 1_000;
+const MAX_ORGANISATIONS = 1_000;
+const MAX_MODELS = 1_000;
 
 /**
- * Keeps recent observations of `auto` traffic: answers of models, drift of an organisation's requests, and feedback,
- * which all nodes share. All of it affects its own organisation only; keys without one share theirs.
+ * Keeps recent observations of `auto` traffic: model answers, drift of an organisation's requests, and feedback shared
+ * by all nodes. Observations affect their own organisation only; keys without one share theirs.
  */
 @Injectable()
 export class AutoTraffic implements OnModuleInit {
@@ -21,14 +21,14 @@ export class AutoTraffic implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     await this.notifications.on(autoSignalChannel, (text) => {
-      const signal = readSignal(text);
+      const signal = parseSignal(text);
       if (signal !== null)
         noteSignal(ofOrganisation(this.signals, signal.organisationId), signal.model, signal, Date.now());
     });
   }
 
   reliabilityFor(organisationId: number | null): readonly Reliability[] {
-    return [this.answers, this.signals].flatMap((kept) => kept.get(organisationId) ?? []);
+    return [this.answers, this.signals].flatMap((observations) => observations.get(organisationId) ?? []);
   }
 
   answered(organisationId: number | null, model: string): void {
@@ -41,22 +41,25 @@ export class AutoTraffic implements OnModuleInit {
     return drift === undefined ? 'calm' : driftLevel(drift);
   }
 
-  note(organisationId: number | null, isUnfamiliar: boolean): void {
+  noteFamiliarity(organisationId: number | null, isUnfamiliar: boolean): void {
     if (organisationId === null) return;
     let drift = this.drifts.get(organisationId);
     if (drift === undefined) {
-      if (this.drifts.size >= MOST_ORGANISATIONS) this.drifts.clear();
+      if (this.drifts.size >= MAX_ORGANISATIONS) this.drifts.clear();
       this.drifts.set(organisationId, (drift = noDrift()));
     }
     noteFamiliarity(drift, isUnfamiliar);
   }
 }
 
-function ofOrganisation(kept: Map<number | null, Reliability>, organisationId: number | null): Reliability {
-  const known = kept.get(organisationId);
-  if (known !== undefined && known.size < MOST_MODELS) return known;
-  if (kept.size >= MOST_ORGANISATIONS) kept.clear();
-  const fresh: Reliability = new Map();
-  kept.set(organisationId, fresh);
-  return fresh;
+function ofOrganisation(
+  observations: Map<number | null, Reliability>,
+  organisationId: number | null,
+): Reliability {
+  const existing = observations.get(organisationId);
+  if (existing !== undefined && existing.size < MAX_MODELS) return existing;
+  if (observations.size >= MAX_ORGANISATIONS) observations.clear();
+  const created: Reliability = new Map();
+  observations.set(organisationId, created);
+  return created;
 }

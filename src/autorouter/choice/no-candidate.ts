@@ -1,13 +1,16 @@
 import { type ErrorCode, type Fault, fault } from '../../kernel';
 import type { NoneChosen } from '../engine/decide';
-import type { Call } from '../../gateway';
+import type { GatewayCall } from '../../gateway';
 
 const RETRY_SECONDS = 5;
-const CALLER_GONE =
+const TOOL_CALL_MODEL_GONE =
   'The model that made this tool call can be chosen by auto no longer, and no other may read the result.';
 
-/** The reasons that stay until the request or a setting changes; of several, the one that was met last is told. */
-const lasting: readonly (readonly [reason: string, code: ErrorCode, message: string])[] = [
+/**
+ * Reasons that persist until the request or a setting changes; the first match, which is the last stage of the choice,
+ * is reported.
+ */
+const persistentReasons: readonly (readonly [reason: string, code: ErrorCode, message: string])[] = [
   ['max_cost', 'invalid_request', 'Every model would cost more than max_cost_per_request of auto allows.'],
   ['region', 'sovereign_route_unavailable', 'No model for auto lies within the regions that are allowed.'],
   ['history', 'invalid_request', 'No model for auto can read what earlier turns of this conversation carry.'],
@@ -23,16 +26,19 @@ const lasting: readonly (readonly [reason: string, code: ErrorCode, message: str
   ['not_allowed', 'invalid_request', 'No model that this key may call can be chosen by auto.'],
 ];
 
-/** A refusal that a repetition may mend only where a model rests, or where the catalogue has none in use. */
-export function noCandidate({ region }: Call, { excluded, reason }: NoneChosen): Fault {
+/**
+ * Refuses a request for which no candidate is left. A retry can succeed only if a model is unhealthy or the catalogue
+ * has none in use.
+ */
+export function noCandidate({ region }: GatewayCall, { excluded, reason }: NoneChosen): Fault {
   const details = { excluded, reason };
-  const isResting = (excluded.unhealthy ?? 0) > 0;
-  if (reason === 'tool_call_model_gone' && !isResting)
-    return fault('invalid_request', { param: 'model', message: CALLER_GONE, details });
-  const stays = isResting ? undefined : lasting.find(([name]) => (excluded[name] ?? 0) > 0);
-  if (stays === undefined)
+  const isUnhealthy = (excluded.unhealthy ?? 0) > 0;
+  if (reason === 'tool_call_model_gone' && !isUnhealthy)
+    return fault('invalid_request', { param: 'model', message: TOOL_CALL_MODEL_GONE, details });
+  const persistent = isUnhealthy ? undefined : persistentReasons.find(([name]) => (excluded[name] ?? 0) > 0);
+  if (persistent === undefined)
     return fault('autorouter_no_candidate', { param: 'model', retryAfterSeconds: RETRY_SECONDS, details });
-  const [name, code, message] = stays;
+  const [name, code, message] = persistent;
   if (name === 'region' && region !== null)
     return fault('invalid_request', { param: 'region', message, details });
   return fault(code, { ...(name === 'region' ? {} : { param: 'model' }), message, details });

@@ -1,36 +1,33 @@
 import type { CanonicalRequest, DialectName } from '../../protocol';
 import type { RequestView } from '../engine/features';
-import type { Call, TextOperation } from '../../gateway';
+import type { GatewayCall, TextOperation } from '../../gateway';
 import { type Seal, sealOf } from './sealed-history';
 import { resultsIn } from './tool-results';
 
-type Turn = CanonicalRequest['turns'][number];
-type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
+type RequestTurn = CanonicalRequest['turns'][number];
+type TurnBlock = Exclude<RequestTurn, { role: 'tool' }>['blocks'][number];
 
-/** The features of a request for the router, and the capabilities that its model needs. */
 export interface AutoView {
   readonly request: RequestView;
-  /** The ids of the tool calls whose results the request brings; null where it brings none. */
+  /** Ids of the tool calls whose results the request contains; null if it contains none. */
   readonly results: readonly string[] | null;
-  /** It continues a conversation. */
   readonly isContinued: boolean;
   readonly needsSchema: boolean;
   readonly hasAudio: boolean;
-  /** A translation would drop or refuse some tool or field. */
+  /** A conversion to another dialect would drop or refuse some tool or field. */
   readonly isOfOneDialect: boolean;
   readonly wantsReasoning: boolean;
   readonly dialect: DialectName;
   readonly seal: Seal;
 }
 
-/** Reads the conversation as a judge of the answer would. */
-export function autoView(call: Call, { dialect }: TextOperation): AutoView {
+export function autoView(call: GatewayCall, { dialect }: TextOperation): AutoView {
   const decoded = dialect.decodeRequest(call.inbound.body);
   if (!decoded.ok) throw decoded.error;
   const { system, turns, tools, responseFormat, opaque, reasoning } = decoded.value;
   const blocks = turns.flatMap(blocksOf);
   const lastQuestion = turns.findLast(({ role }) => role === 'user');
-  const has = (type: Block['type']): boolean => blocks.some((block) => block.type === type);
+  const has = (type: TurnBlock['type']): boolean => blocks.some((block) => block.type === type);
   return {
     request: {
       text: lastQuestion === undefined ? '' : blocksOf(lastQuestion).map(textOf).join('\n'),
@@ -61,7 +58,7 @@ export function autoView(call: Call, { dialect }: TextOperation): AutoView {
   };
 }
 
-const blocksOf = (turn: Turn): readonly Block[] =>
+const blocksOf = (turn: RequestTurn): readonly TurnBlock[] =>
   turn.role === 'tool' ? turn.results.flatMap(({ blocks }) => blocks) : turn.blocks;
 
-const textOf = (block: Block): string => ('text' in block && block.text !== undefined ? block.text : '');
+const textOf = (block: TurnBlock): string => ('text' in block && block.text !== undefined ? block.text : '');

@@ -1,14 +1,13 @@
 import { SqlParameters, withinRecordScope } from '../../audit';
 import type { Scope } from '../../kernel';
 
-/** It is the model that answered a request for auto, of the record `r`. */
+/** SQL: the model that answered an `auto` request of record `r`. */
 export const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
 
-/** Where the reference model answered, as in shadow mode, nothing was saved or spent. */
+/** SQL: 1 if the reference model answered, as in shadow mode, since nothing was saved or spent. */
 export const costRatio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN 1
   ELSE (r.auto_decision->>'cost_ratio')::float8 END`;
 
-/** The condition on `request_record r` for requests for auto that have a decision. */
 export function autoRecords(scope: Scope, from: Date): { values: unknown[]; where: string } {
   const values: unknown[] = [from];
   const within = withinRecordScope(scope, new SqlParameters(values), 'r');

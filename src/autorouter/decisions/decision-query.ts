@@ -3,43 +3,42 @@ import { Injectable } from '@nestjs/common';
 import {
   comparePairs,
   type Interval,
-  LEAST_SAMPLE,
+  MIN_SAMPLE_SIZE,
   quantileOf,
   ratioOf,
   type Scope,
-  type Weighted,
+  type WeightedValue,
 } from '../../kernel';
 import { Database } from '../../platform';
 import type { AutoDecision } from '../choice';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
-/** These are totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
+/** Totals of `auto` requests. Figures derived from the router's own predictions are called estimates. */
 export interface DecisionTotals {
   readonly requests: number;
-  /** So many were answered by another model than the reference. */
+  /** Requests answered by another model than the reference. */
   readonly away: number;
   readonly failovers: number;
   readonly stickyKept: number;
   readonly stickyBroken: number;
   readonly costNano: bigint;
-  /** It is a part of what the reference would have cost, by the router's expectation; null where nothing is known. */
+  /** Share of what the reference would have cost, as predicted by the router; null if nothing is known. */
   readonly estimatedCostRatio: number | null;
 }
 
-export interface ChosenOnDay {
+export interface DailyModelChoices {
   readonly day: string;
   readonly model: string;
   readonly requests: number;
 }
 
-export interface MadeDecision {
+export interface LoggedDecision {
   readonly requestId: string;
   readonly createdAt: Date;
   readonly chosen: string;
   readonly reference: string | null;
   readonly reason: string;
   readonly bucket: string | null;
-  /** The text says whether recent requests were unlike what was learned; `calm` means that they were not. */
   readonly drift: string;
   readonly costRatio: number | null;
   readonly qualityDifference: number | null;
@@ -51,48 +50,45 @@ export interface MadeDecision {
     readonly u: number;
   }[];
   readonly excluded: Readonly<Record<string, number>>;
-  /** All that was written down of it. */
   readonly explanation: object;
 }
 
-/** It compares answers of both models to the same requests, judged by the same judge. */
+/** Compares answers of both models to the same requests, scored by the same judge. */
 export interface MeasuredDifference {
   readonly pairs: number;
-  /** It is in points; null means not enough data. */
+  /** In points; null if there are not enough data. */
   readonly quality: Interval | null;
-  /** The chosen answers cost this share of the reference's cost; null means that there are not enough data. */
+  /** Cost of the chosen answers relative to the reference's; null if there are not enough data. */
   readonly costRatio: Interval | null;
-  /** Answers are later than the reference's by so much, the median and the 95th; null means not enough data. */
+  /** Latency difference to the reference at the median and the 95th percentile; null if there are not enough data. */
   readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;
 }
 
-/** A choice names the model that answered a request for auto, and the reason. */
-export interface ChoiceMade {
+export interface ModelChoice {
   readonly model: string;
   readonly reason: string;
 }
 
-export interface DecidingReason {
+export interface ReasonCount {
   readonly reason: string;
   readonly requests: number;
 }
 
-export interface WeekOfDecisions {
+export interface WeeklyDecisions {
   readonly week: string;
   readonly requests: number;
-  /** So many were answered by another model than the reference. */
+  /** Requests answered by another model than the reference. */
   readonly away: number;
-  /** It goes by the router's expectation; null where nothing is known. */
+  /** As predicted by the router; null if nothing is known. */
   readonly estimatedCostRatio: number | null;
 }
 
-const LATEST = 20;
-const MOST_PAIRS = 20_000;
+const LATEST_LIMIT = 20;
+const MAX_PAIRS = 20_000;
 
 const estimatedRatio = `sum(r.cost_nano) FILTER (WHERE (${costRatio}) > 0)
   / nullif(sum(r.cost_nano / (${costRatio})) FILTER (WHERE (${costRatio}) > 0), 0)`;
 
-/** Reads the decisions that the gateway wrote beside its records. */
 @Injectable()
 export class DecisionQuery {
   constructor(private readonly database: Database) {}
@@ -123,21 +119,20 @@ export class DecisionQuery {
     };
   }
 
-  /** Each reason is counted by how often it decided, the most frequent first. */
-  reasons(scope: Scope, from: Date): Promise<DecidingReason[]> {
+  reasons(scope: Scope, from: Date): Promise<ReasonCount[]> {
     const { values, where } = autoRecords(scope, from);
-    return this.database.query<DecidingReason>(
+    return this.database.query<ReasonCount>(
       `SELECT coalesce(r.auto_decision->>'reason', 'fallback') AS reason, count(*)::integer AS requests
          FROM request_record r WHERE ${where} GROUP BY 1 ORDER BY 2 DESC, 1`,
       values,
     );
   }
 
-  /** Weeks begin on Mondays in the reader's zone; those without a request are not there. */
-  async byWeek(scope: Scope, from: Date, timeZone: string): Promise<WeekOfDecisions[]> {
+  /** Weeks start on Mondays in the reader's time zone; weeks without requests are absent. */
+  async byWeek(scope: Scope, from: Date, timeZone: string): Promise<WeeklyDecisions[]> {
     const { values, where } = autoRecords(scope, from);
     values.push(timeZone);
-    const rows = await this.database.query<WeekOfDecisions>(
+    const rows = await this.database.query<WeeklyDecisions>(
       `SELECT to_char(date_trunc('week', r.created_at AT TIME ZONE $${values.length}), 'YYYY-MM-DD') AS week,
               count(*)::integer AS requests,
               count(*) FILTER (WHERE ${answeredBy} <> r.auto_decision->>'ref')::integer AS away,
@@ -148,20 +143,20 @@ export class DecisionQuery {
     return rows;
   }
 
-  byDay(scope: Scope, from: Date, timeZone: string): Promise<ChosenOnDay[]> {
+  byDay(scope: Scope, from: Date, timeZone: string): Promise<DailyModelChoices[]> {
     const { values, where } = autoRecords(scope, from);
     values.push(timeZone);
-    return this.database.query<ChosenOnDay>(
+    return this.database.query<DailyModelChoices>(
       `SELECT to_char(r.created_at AT TIME ZONE $${values.length}, 'YYYY-MM-DD') AS day, ${answeredBy} AS model,
               count(*)::integer AS requests FROM request_record r WHERE ${where} GROUP BY 1, 2 ORDER BY 1, 3 DESC`,
       values,
     );
   }
 
-  /** The newest first. */
-  latest(scope: Scope, from: Date): Promise<MadeDecision[]> {
+  /** Newest first. */
+  latest(scope: Scope, from: Date): Promise<LoggedDecision[]> {
     const { values, where } = autoRecords(scope, from);
-    return this.database.query<MadeDecision>(
+    return this.database.query<LoggedDecision>(
       `SELECT r.request_id AS "requestId", r.created_at AS "createdAt", ${answeredBy} AS chosen,
               r.auto_decision->>'ref' AS reference, coalesce(r.auto_decision->>'reason', '') AS reason,
               r.auto_decision->>'bucket' AS bucket, coalesce(r.auto_decision->>'drift', 'calm') AS drift,
@@ -169,15 +164,15 @@ export class DecisionQuery {
               (r.auto_decision->>'quality_difference')::float8 AS "qualityDifference",
               coalesce(r.auto_decision->'candidates', '[]') AS candidates,
               coalesce(r.auto_decision->'excluded', '{}') AS excluded, r.auto_decision AS explanation
-         FROM request_record r WHERE ${where} ORDER BY r.created_at DESC, r.request_id DESC LIMIT ${LATEST}`,
+         FROM request_record r WHERE ${where} ORDER BY r.created_at DESC, r.request_id DESC LIMIT ${LATEST_LIMIT}`,
       values,
     );
   }
 
-  /** It reads some requests of one person; those that did not ask for auto are not among them. */
-  async ofRequests(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, ChoiceMade>> {
+  /** Choices of one user's requests; requests that did not use `auto` are absent. */
+  async ofRequests(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, ModelChoice>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.query<ChoiceMade & { readonly requestId: string }>(
+    const rows = await this.database.query<ModelChoice & { readonly requestId: string }>(
       `SELECT r.request_id AS "requestId", ${answeredBy} AS model, coalesce(r.auto_decision->>'reason', '') AS reason
          FROM request_record r
         WHERE r.request_id = ANY ($2::uuid[]) AND r.user_id = $1 AND r.model = 'auto' AND r.auto_decision IS NOT NULL`,
@@ -186,7 +181,7 @@ export class DecisionQuery {
     return new Map(rows.map(({ requestId, ...choice }) => [requestId, choice]));
   }
 
-  /** Why the model of one request was chosen; null where it named its model, or the scope does not hold it. */
+  /** Why the model of a request was chosen; null if the request named its model or is outside the scope. */
   async explanationOf(scope: Scope, requestId: string) {
     const values: unknown[] = [requestId];
     const [row] = await this.database.query<{ explanation: AutoDecision | null }>(
@@ -197,7 +192,6 @@ export class DecisionQuery {
     return row?.explanation ?? null;
   }
 
-  /** Each reason is counted by how often it took a model out of the choice. */
   async exclusions(scope: Scope, from: Date): Promise<Readonly<Record<string, number>>> {
     const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<{ reason: string; count: number }>(
@@ -209,11 +203,11 @@ export class DecisionQuery {
     return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
   }
 
-  /** It takes the latest judge that scored enough pairs: scores of two judges are never compared. */
+  /** Uses the latest judge that scored enough pairs: scores of two judges are never compared. */
   async measured(scope: Scope, from: Date): Promise<MeasuredDifference> {
     const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<
-      Weighted & Record<'cost' | 'costOther' | 'late' | 'lateOther', number>
+      WeightedValue & Record<'cost' | 'costOther' | 'late' | 'lateOther', number>
     >(
       `WITH pair AS (
          SELECT a.score_total - b.score_total AS value, 1 / q.inclusion_prob AS weight, a.judge_version, a.judged_at,
@@ -228,11 +222,11 @@ export class DecisionQuery {
        SELECT value, weight, cost, "costOther", late, "lateOther" FROM pair
         WHERE judge_version = (
           SELECT judge_version FROM pair GROUP BY 1
-           ORDER BY count(*) >= ${LEAST_SAMPLE} DESC, max(judged_at) DESC LIMIT 1)
-        ORDER BY judged_at DESC LIMIT ${MOST_PAIRS}`,
+           ORDER BY count(*) >= ${MIN_SAMPLE_SIZE} DESC, max(judged_at) DESC LIMIT 1)
+        ORDER BY judged_at DESC LIMIT ${MAX_PAIRS}`,
       values,
     );
-    if (rows.length < LEAST_SAMPLE)
+    if (rows.length < MIN_SAMPLE_SIZE)
       return { pairs: rows.length, quality: null, costRatio: null, latencyMs: null };
     const later = rows.map(({ late, lateOther, weight }) => ({ value: late - lateOther, weight }));
     return {

@@ -1,59 +1,56 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { doubtOf, retuned } from '../engine/retune';
+import { doubtOf, retunedUtility } from '../engine/retune';
 import type { ExplainedCandidate } from '../engine/explanation';
 import { type Tuning, tuningOf } from '../engine/policy';
-import { type Interval, LEAST_SAMPLE, meanOf, ratioOf } from '../../kernel';
+import { type Interval, MIN_SAMPLE_SIZE, meanOf, ratioOf } from '../../kernel';
 
-/** A decision whose candidates were judged afterwards, all of them or some. */
 export interface JudgedDecision {
   readonly reference: string;
   readonly referenceCost: number;
   readonly tuning: Pick<Tuning, 'kappa' | 'z'>;
-  /** It is 1 less the similarity of the nearest remembered request. */
+  /** 1 minus the similarity to the nearest remembered request. */
   readonly novelty: number;
   readonly candidates: readonly ExplainedCandidate[];
-  /** One over the probability with which it was sampled. */
+  /** Inverse of its sampling probability. */
   readonly weight: number;
   readonly answers: Readonly<Record<string, JudgedAnswer>>;
 }
 
 interface JudgedAnswer {
-  /** It goes from 0 to 100. */
+  /** From 0 to 100. */
   readonly score: number;
   readonly costNano: number;
 }
 
-/** These rules hold at every place of the dial. */
 export interface PreviewRules {
-  /** Those with enough scores to be chosen. */
+  /** Models with enough scores to be chosen. */
   readonly ready: ReadonlySet<string>;
   readonly minQuality: number;
   readonly maxCostNano: number;
-  /** From so much novelty on, a request is unfamiliar; null before the first calibration. */
+  /** Novelty above which a request is unfamiliar; null before the first calibration. */
   readonly unfamiliarFrom: number | null;
 }
 
-/** One place of the dial would have chosen these models; scores and costs are those of their answers. */
 export interface DialOutcome {
   readonly dial: number;
-  /** It is a share of all decisions that were looked at; null where there are too few. */
+  /** Share of all decisions in the preview; null if there are too few. */
   readonly away: number | null;
-  /** So many decisions have a score of the choice and of the reference both. */
+  /** Number of decisions with a score of both the choice and the reference. */
   readonly pairs: number;
-  /** Points against the reference; null: not enough data, as are the next ones. */
+  /** Points against the reference; null, as for the next fields, if there are not enough data. */
   readonly difference: Interval | null;
-  /** It is a part of what the reference cost. */
+  /** Relative to the cost of the reference. */
   readonly costRatio: Interval | null;
   readonly score: Interval | null;
-  /** It is the cost of an answer, in nano-USD. */
+  /** Cost per answer in nano-USD. */
   readonly cost: Interval | null;
 }
 
 const DIALS = Array.from({ length: 11 }, (_, dial) => dial);
 
 /**
- * Every request on its own, by what the router believed when it came: conversations, tool results and drift are left
- * out. Believed figures choose; measured figures are what is reported.
+ * Replays each request separately with the router's predictions of that time, ignoring conversations, tool results and
+ * drift. Predictions choose; measured figures are reported.
  */
 export async function dialPreview(
   decisions: readonly JudgedDecision[],
@@ -62,7 +59,7 @@ export async function dialPreview(
   const outcomes: DialOutcome[] = [];
   for (const dial of DIALS) {
     outcomes.push(outcomeOf(dial, decisions, rules));
-    // A thousand decisions take milliseconds: other work of the node has its turn.
+    // A thousand decisions take milliseconds: yields to other work of the node.
     await nextTurn();
   }
   return outcomes;
@@ -77,7 +74,7 @@ function outcomeOf(dial: number, decisions: readonly JudgedDecision[], rules: Pr
   const away = choices.filter(({ decision, choice }) => choice !== decision.reference).length;
   return {
     dial,
-    away: choices.length < LEAST_SAMPLE ? null : away / choices.length,
+    away: choices.length < MIN_SAMPLE_SIZE ? null : away / choices.length,
     pairs: pairs.length,
     difference: meanOf(
       pairs.map(({ chosen, other, weight }) => ({ value: chosen.score - other.score, weight })),
@@ -92,25 +89,25 @@ function outcomeOf(dial: number, decisions: readonly JudgedDecision[], rules: Pr
 
 function choiceAt(dial: number, decision: JudgedDecision, rules: PreviewRules): string {
   const { reference, referenceCost, candidates, novelty, tuning } = decision;
-  const to = tuningOf(dial);
+  const newTuning = tuningOf(dial);
   const pool = candidates.filter(
     ({ model, cost_est: cost }) =>
       (model === reference || rules.ready.has(model)) && cost <= rules.maxCostNano,
   );
-  const good = pool.filter((one) => one.q - doubtOf(one) >= rules.minQuality);
-  if (good.length === 0) return best(pool, (one) => one.q - doubtOf(one))?.model ?? reference;
+  const acceptable = pool.filter((one) => one.q - doubtOf(one) >= rules.minQuality);
+  if (acceptable.length === 0) return best(pool, (one) => one.q - doubtOf(one))?.model ?? reference;
   const isUnfamiliar = rules.unfamiliarFrom !== null && novelty > rules.unfamiliarFrom;
-  if (isUnfamiliar && to.novelty !== 'off') return reference;
+  if (isUnfamiliar && newTuning.novelty !== 'off') return reference;
   const utility = (one: ExplainedCandidate): number =>
-    retuned(one, { from: tuning, to, reference, referenceCost });
-  return best(good, utility)?.model ?? reference;
+    retunedUtility(one, { from: tuning, to: newTuning, reference, referenceCost });
+  return best(acceptable, utility)?.model ?? reference;
 }
 
 const best = (
-  of: readonly ExplainedCandidate[],
-  worth: (one: ExplainedCandidate) => number,
+  candidates: readonly ExplainedCandidate[],
+  scoreOf: (one: ExplainedCandidate) => number,
 ): ExplainedCandidate | undefined =>
-  of.reduce<ExplainedCandidate | undefined>(
-    (chosen, one) => (chosen === undefined || worth(one) > worth(chosen) ? one : chosen),
+  candidates.reduce<ExplainedCandidate | undefined>(
+    (chosen, one) => (chosen === undefined || scoreOf(one) > scoreOf(chosen) ? one : chosen),
     undefined,
   );

@@ -1,19 +1,19 @@
 import type { Calibration, RouterState } from './state';
 
-const SAMPLE = 400;
-/** With fewer remembered requests than these no request is called unfamiliar. */
-const LEAST_REMEMBERED = 50;
+const SAMPLE_SIZE = 400;
+/** No request is called unfamiliar with fewer remembered requests. */
+const MIN_REMEMBERED = 50;
 
 /**
- * Measures how similar requests of this traffic usually are: remembered ones, spread evenly, each compared with all
- * others. Takes about a tenth of a second: for the worker that learns.
+ * Measures how similar requests of this traffic usually are by comparing evenly spread remembered ones with all others.
+ * Takes about 100 ms and belongs in the learning worker.
  */
 export function calibrate(state: RouterState): Calibration | undefined {
   const { memory } = state;
   const size = memory.examples.length;
-  if (size < LEAST_REMEMBERED) return (state.calibration = undefined);
+  if (size < MIN_REMEMBERED) return (state.calibration = undefined);
   memory.reindex();
-  const requests = Math.min(SAMPLE, size);
+  const requests = Math.min(SAMPLE_SIZE, size);
   const similarities: number[] = [];
   for (let index = 0; index < requests; index += 1) {
     const slot = Math.floor((index * size) / requests);

@@ -1,77 +1,88 @@
 import {
   appraise,
   type Appraisal,
-  type Appraised,
+  type AppraisedCandidate,
   type Candidate,
-  type Question,
+  type RoutingQuery,
   referenceOf,
 } from './appraise';
 import type { DecisionReason, ExplainedCandidate, Explanation } from './explanation';
 import { type NoveltyGate, type Tuning, tuningOf } from './policy';
-import { JUDGED_NEEDED_PER_MODEL, readiness } from './readiness';
+import { MIN_JUDGED_PER_MODEL, readiness } from './readiness';
 import type { RouterState } from './state';
 
 const SWITCH_MARGIN = 0.05;
 const DRIFT_Z = 1.5;
 const SIMILAR_QUALITY = 0.01;
-const MOST_EXPLAINED = 8;
-const MOST_FALLBACKS = 8;
+const MAX_EXPLAINED = 8;
+const MAX_FALLBACKS = 8;
 
-/** The model that answers, who steps in for it in what order, and why. */
-export interface Chosen {
+export interface ChosenDecision {
   readonly kind: 'chosen';
   readonly chosen: string;
   readonly fallbackOrder: readonly string[];
-  /** The request is unlike what is remembered; `noteFamiliarity` is told so. */
   readonly unfamiliar: boolean;
   readonly explanation: Explanation;
 }
 
-/** `tool_call_model_gone`: the model that made a tool call is no candidate, and no other may read the result. */
+/**
+ * `tool_call_model_gone`: the model that made a tool call is no candidate, and no other is allowed to read the result.
+ */
 export interface NoneChosen {
   readonly kind: 'none';
   readonly reason: 'no_candidate' | 'tool_call_model_gone';
   readonly excluded: Readonly<Record<string, number>>;
 }
 
-export type Decision = Chosen | NoneChosen;
+export type Decision = ChosenDecision | NoneChosen;
 
-/** It is one pick and what led to it. */
-interface Pick {
-  readonly pick: Appraised;
+interface ModelPick {
+  readonly pick: AppraisedCandidate;
   readonly reason: DecisionReason;
 }
 
-export function decide(state: RouterState, question: Question): Decision {
-  const { policy, session } = question;
-  const tuning = cautious(policy.tuning ?? tuningOf(policy.dial), question);
-  const appraisal = appraise(state, question, tuning);
-  const excluded = { ...question.excluded };
-  count(excluded, 'max_cost', question.candidates.length - appraisal.candidates.length);
-  const held = session?.betweenToolCallAndResult === true ? session.model : undefined;
+export function decide(state: RouterState, query: RoutingQuery): Decision {
+  const { policy, session } = query;
+  const tuning = withCaution(policy.tuning ?? tuningOf(policy.dial), query);
+  const appraisal = appraise(state, query, tuning);
+  const excluded = { ...query.excluded };
+  count(excluded, 'max_cost', query.candidates.length - appraisal.candidates.length);
+  const requiredModel = session?.betweenToolCallAndResult === true ? session.model : undefined;
   const pool =
-    held === undefined ? appraisal.candidates : appraisal.candidates.filter(({ model }) => model === held);
-  // It is not sought among those that may read a tool result alone: that model would be measured by itself.
+    requiredModel === undefined
+      ? appraisal.candidates
+      : appraisal.candidates.filter(({ model }) => model === requiredModel);
+  // The reference comes from all candidates, as the caller of a tool would otherwise be compared with itself.
   const reference = referenceOf(appraisal.candidates, policy.referenceModel);
   const [first] = pool;
   if (reference === undefined || first === undefined) {
-    const gone = held !== undefined && appraisal.candidates.length > 0;
-    return { kind: 'none', reason: gone ? 'tool_call_model_gone' : 'no_candidate', excluded };
+    const isToolCallModelGone = requiredModel !== undefined && appraisal.candidates.length > 0;
+    return { kind: 'none', reason: isToolCallModelGone ? 'tool_call_model_gone' : 'no_candidate', excluded };
   }
   const unfamiliar = isUnfamiliar(state, appraisal.similarity, tuning.novelty);
-  const wanted =
-    held === undefined
-      ? want(question, tuning, { pool, reference, unfamiliar, excluded })
+  const preferred =
+    requiredModel === undefined
+      ? pickPreferred(query, tuning, { pool, reference, unfamiliar, excluded })
       : { pick: first, reason: 'tool_result' as const, good: new Set(pool) };
-  const stuck =
-    held === undefined ? stick(question, tuning, wanted, appraisal) : { ...wanted, sticky: 'kept' as const };
-  const final = inShadow(state, question, stuck, reference);
-  // Where it is unknown who called the tool, a second model is one too many.
-  const standIns = session?.betweenToolCallAndResult === true ? [] : failover(pool, final.pick, wanted.good);
-  const fallbackOrder = standIns.map(({ model }) => model);
-  const lastResort = standIns.filter((one) => !wanted.good.has(one)).length;
-  const weighed = pool.includes(reference) ? pool : [...pool, reference];
-  const explanation = explain(state, question, { tuning, appraisal, weighed, reference, stuck, final });
+  const sessionPick =
+    requiredModel === undefined
+      ? applySession(query, tuning, preferred, appraisal)
+      : { ...preferred, sticky: 'kept' as const };
+  const final = applyShadow(state, query, sessionPick, reference);
+  // If the caller of the tool is unknown, no second model is allowed to read the result.
+  const fallbacks =
+    session?.betweenToolCallAndResult === true ? [] : failoverOrder(pool, final.pick, preferred.good);
+  const fallbackOrder = fallbacks.map(({ model }) => model);
+  const lastResort = fallbacks.filter((one) => !preferred.good.has(one)).length;
+  const compared = pool.includes(reference) ? pool : [...pool, reference];
+  const explanation = explain(state, query, {
+    tuning,
+    appraisal,
+    weighed: compared,
+    reference,
+    stuck: sessionPick,
+    final,
+  });
   return {
     kind: 'chosen',
     chosen: final.pick.model,
@@ -86,8 +97,7 @@ export function decide(state: RouterState, question: Question): Decision {
   };
 }
 
-/** Traffic that changed makes doubt count more. */
-const cautious = (tuning: Tuning, { drift, pressure }: Question): Tuning => ({
+const withCaution = (tuning: Tuning, { drift, pressure }: RoutingQuery): Tuning => ({
   kappa: tuning.kappa + Math.max(0, pressure?.raise ?? 0),
   z: drift === 'raised' || drift === 'reference' ? Math.max(DRIFT_Z, tuning.z) : tuning.z,
   novelty: tuning.novelty,
@@ -97,129 +107,136 @@ function isUnfamiliar({ calibration }: RouterState, similarity: number, gate: No
   return calibration !== undefined && similarity < (gate === 'p50' ? calibration.p50 : calibration.p25);
 }
 
-/** The algorithm wants one model, and may choose all that have left their trial and are good enough. */
-interface Wanted extends Pick {
-  readonly good: ReadonlySet<Appraised>;
+/** The preferred model, and all candidates that are past their trial and good enough. */
+interface PreferredPick extends ModelPick {
+  readonly good: ReadonlySet<AppraisedCandidate>;
 }
 
-/** It picks before sessions and shadow mode have their say. */
-function want(
-  { policy, drift }: Question,
+function pickPreferred(
+  { policy, drift }: RoutingQuery,
   { novelty }: Tuning,
-  asked: {
-    pool: readonly Appraised[];
-    reference: Appraised;
+  input: {
+    pool: readonly AppraisedCandidate[];
+    reference: AppraisedCandidate;
     unfamiliar: boolean;
     excluded: Record<string, number>;
   },
-): Wanted {
-  const { pool, reference, unfamiliar, excluded } = asked;
-  // A model on trial is chosen by no belief: only replays tell what it is worth.
-  const blind = policy.algorithm === 'cheapest';
-  const known = pool.filter((one) => blind || one === reference || one.judged >= JUDGED_NEEDED_PER_MODEL);
-  const enough = known.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
-  const good = new Set(enough);
-  const picked = (pick: Appraised, reason: DecisionReason): Wanted => ({ pick, reason, good });
-  if (pool.length === 1) return picked(reference, 'only_candidate');
-  if (policy.algorithm === 'static') return picked(reference, 'algorithm_static');
-  count(excluded, 'on_trial', pool.length - known.length);
-  count(excluded, 'min_quality', known.length - enough.length);
-  if (enough.length === 0)
-    return picked(
-      best(known, ({ quality, doubt }) => quality - doubt),
+): PreferredPick {
+  const { pool, reference, unfamiliar, excluded } = input;
+  // A model on trial is never chosen by prediction: only replays measure it.
+  const ignoresScores = policy.algorithm === 'cheapest';
+  const proven = pool.filter(
+    (one) => ignoresScores || one === reference || one.judged >= MIN_JUDGED_PER_MODEL,
+  );
+  const goodEnough = proven.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
+  const good = new Set(goodEnough);
+  const pickOf = (pick: AppraisedCandidate, reason: DecisionReason): PreferredPick => ({
+    pick,
+    reason,
+    good,
+  });
+  if (pool.length === 1) return pickOf(reference, 'only_candidate');
+  if (policy.algorithm === 'static') return pickOf(reference, 'algorithm_static');
+  count(excluded, 'on_trial', pool.length - proven.length);
+  count(excluded, 'min_quality', proven.length - goodEnough.length);
+  if (goodEnough.length === 0)
+    return pickOf(
+      best(proven, ({ quality, doubt }) => quality - doubt),
       'quality_floor',
     );
-  if (blind)
-    return picked(
-      best(enough, ({ cost }) => -cost),
+  if (ignoresScores)
+    return pickOf(
+      best(goodEnough, ({ cost }) => -cost),
       'algorithm_cheapest',
     );
   if (policy.algorithm === 'best_quality')
-    return picked(
-      best(enough, ({ quality }) => quality),
+    return pickOf(
+      best(goodEnough, ({ quality }) => quality),
       'algorithm_best_quality',
     );
-  if (drift === 'reference') return picked(reference, 'traffic_changed');
-  if (unfamiliar && novelty !== 'off') return picked(reference, 'unfamiliar_request');
-  const pick = best(enough, ({ utility }) => utility);
-  return picked(pick, reasonOf(pick, reference));
+  if (drift === 'reference') return pickOf(reference, 'traffic_changed');
+  if (unfamiliar && novelty !== 'off') return pickOf(reference, 'unfamiliar_request');
+  const pick = best(goodEnough, ({ utility }) => utility);
+  return pickOf(pick, reasonOf(pick, reference));
 }
 
-function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
+function reasonOf(pick: AppraisedCandidate, reference: AppraisedCandidate): DecisionReason {
   if (pick.model === reference.model) return 'reference_is_best';
   const better = pick.quality - reference.quality > SIMILAR_QUALITY;
   if (pick.cost >= reference.cost) return 'better_quality';
   return better ? 'better_quality_cheaper' : 'similar_quality_cheaper';
 }
 
-type StickyPick = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
+type StickyPick = ModelPick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
 
-/** A session stays with its model unless that may not be chosen, or another is better by more than the lost cache costs. */
-function stick(
-  { session, policy, drift }: Question,
+/** Keeps a session's model unless it cannot be chosen, or another is better by more than the lost cache costs. */
+function applySession(
+  { session, policy, drift }: RoutingQuery,
   { kappa }: Tuning,
-  { good, ...wanted }: Wanted,
+  { good, ...preferred }: PreferredPick,
   { candidates, referenceCost }: Appraisal,
 ): StickyPick {
-  if (session?.model === undefined || policy.algorithm === 'static') return { ...wanted, sticky: 'new' };
-  const stuck = candidates.find(({ model }) => model === session.model);
-  if (stuck === undefined) return { ...wanted, sticky: 'broken:no_candidate' };
-  if (stuck.model === wanted.pick.model) return { ...wanted, sticky: 'kept' };
-  if (!good.has(stuck)) return { ...wanted, sticky: 'broken:not_good' };
-  if (drift === 'reference') return { ...wanted, sticky: 'broken:traffic_changed' };
-  const lost = kappa * (stuck.cacheSaving / referenceCost);
-  return wanted.pick.utility - stuck.utility > SWITCH_MARGIN + lost
-    ? { ...wanted, sticky: 'broken:better_model' }
-    : { pick: stuck, reason: 'session_kept', sticky: 'kept' };
+  if (session?.model === undefined || policy.algorithm === 'static') return { ...preferred, sticky: 'new' };
+  const current = candidates.find(({ model }) => model === session.model);
+  if (current === undefined) return { ...preferred, sticky: 'broken:no_candidate' };
+  if (current.model === preferred.pick.model) return { ...preferred, sticky: 'kept' };
+  if (!good.has(current)) return { ...preferred, sticky: 'broken:not_good' };
+  if (drift === 'reference') return { ...preferred, sticky: 'broken:traffic_changed' };
+  const lostCache = kappa * (current.cacheSaving / referenceCost);
+  return preferred.pick.utility - current.utility > SWITCH_MARGIN + lostCache
+    ? { ...preferred, sticky: 'broken:better_model' }
+    : { pick: current, reason: 'session_kept', sticky: 'kept' };
 }
 
-/** While too little is known, and where only watching is allowed, the reference model answers. */
-function inShadow(
+/** The reference model answers while too little is learned, and in shadow mode. */
+function applyShadow(
   state: RouterState,
-  { policy, candidates }: Question,
-  wanted: StickyPick,
-  reference: Appraised,
-): Pick & { readonly shadow: boolean } {
-  if (wanted.reason === 'tool_result') return { ...wanted, shadow: false };
+  { policy, candidates }: RoutingQuery,
+  sessionPick: StickyPick,
+  reference: AppraisedCandidate,
+): ModelPick & { readonly shadow: boolean } {
+  if (sessionPick.reason === 'tool_result') return { ...sessionPick, shadow: false };
   if (policy.mode === 'shadow') return { pick: reference, reason: 'shadow_mode', shadow: true };
   if (policy.algorithm !== 'hkb-v1' && policy.algorithm !== 'best_quality')
-    return { ...wanted, shadow: false };
+    return { ...sessionPick, shadow: false };
   const models = candidates.map(({ model }) => model);
   return readiness(state, models).ready
-    ? { ...wanted, shadow: false }
+    ? { ...sessionPick, shadow: false }
     : { pick: reference, reason: 'still_learning', shadow: true };
 }
 
-/** Good models come first, and of them another supplier's: what ails one model of a supplier often ails all. */
-function failover(
-  pool: readonly Appraised[],
-  chosen: Appraised,
-  good: ReadonlySet<Appraised>,
-): readonly Appraised[] {
-  const isNear = ({ provider }: Candidate): number => (provider === chosen.provider ? 1 : 0);
-  const isLast = (one: Appraised): number => (good.has(one) ? 0 : 1);
+/** Good models come first, then those of other suppliers: a failure of one model often affects its whole supplier. */
+function failoverOrder(
+  pool: readonly AppraisedCandidate[],
+  chosen: AppraisedCandidate,
+  good: ReadonlySet<AppraisedCandidate>,
+): readonly AppraisedCandidate[] {
+  const sameProvider = ({ provider }: Candidate): number => (provider === chosen.provider ? 1 : 0);
+  const notGood = (one: AppraisedCandidate): number => (good.has(one) ? 0 : 1);
   return pool
     .filter((one) => one !== chosen)
     .sort(
       (one, other) =>
-        isLast(one) - isLast(other) || isNear(one) - isNear(other) || other.utility - one.utility,
+        notGood(one) - notGood(other) ||
+        sameProvider(one) - sameProvider(other) ||
+        other.utility - one.utility,
     )
-    .slice(0, MOST_FALLBACKS);
+    .slice(0, MAX_FALLBACKS);
 }
 
 function explain(
   state: RouterState,
-  { policy, session, features, drift = 'calm', pressure }: Question,
-  made: {
+  { policy, session, features, drift = 'calm', pressure }: RoutingQuery,
+  result: {
     tuning: Tuning;
     appraisal: Appraisal;
-    weighed: readonly Appraised[];
-    reference: Appraised;
+    weighed: readonly AppraisedCandidate[];
+    reference: AppraisedCandidate;
     stuck: StickyPick;
-    final: Pick & { shadow: boolean };
+    final: ModelPick & { shadow: boolean };
   },
 ): Omit<Explanation, 'excluded' | 'fallback_order' | 'last_resort'> {
-  const { tuning, appraisal, weighed, reference, stuck, final } = made;
+  const { tuning, appraisal, weighed, reference, stuck, final } = result;
   return {
     alg: policy.algorithm,
     state_version: state.version,
@@ -254,15 +271,18 @@ function explain(
     reason: final.reason,
     quality_difference: round(stuck.pick.quality - reference.quality),
     cost_ratio: round(reference.cost === 0 ? 1 : stuck.pick.cost / reference.cost),
-    candidates: explained(weighed, [stuck.pick, reference]),
+    candidates: explainCandidates(weighed, [stuck.pick, reference]),
   };
 }
 
-function explained(pool: readonly Appraised[], always: readonly Appraised[]): ExplainedCandidate[] {
+function explainCandidates(
+  pool: readonly AppraisedCandidate[],
+  always: readonly AppraisedCandidate[],
+): ExplainedCandidate[] {
   const ranked = [...pool].sort((one, other) => other.utility - one.utility);
-  const shown = new Set([...new Set([...always, ...ranked])].slice(0, MOST_EXPLAINED));
+  const included = new Set([...new Set([...always, ...ranked])].slice(0, MAX_EXPLAINED));
   return ranked
-    .filter((one) => shown.has(one))
+    .filter((one) => included.has(one))
     .map(({ model, quality, doubt, evidence, cost, latencyMs, failure, utility }) => ({
       model,
       q: round(quality),
@@ -276,8 +296,11 @@ function explained(pool: readonly Appraised[], always: readonly Appraised[]): Ex
     }));
 }
 
-function best(of: readonly Appraised[], worth: (one: Appraised) => number): Appraised {
-  return of.reduce((chosen, one) => (worth(one) > worth(chosen) ? one : chosen));
+function best(
+  candidates: readonly AppraisedCandidate[],
+  scoreOf: (one: AppraisedCandidate) => number,
+): AppraisedCandidate {
+  return candidates.reduce((chosen, one) => (scoreOf(one) > scoreOf(chosen) ? one : chosen));
 }
 
 function count(excluded: Record<string, number>, reason: string, add: number): void {

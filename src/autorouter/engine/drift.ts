@@ -1,13 +1,12 @@
 const WINDOW = 500;
-/** Fewer requests than these raise no alarm. */
-const LEAST_REQUESTS = 100;
+const MIN_REQUESTS = 100;
 const RAISED_SHARE = 0.4;
 const REFERENCE_SHARE = 0.5;
 
-/** `raised`: caution rises and more is sampled. At `reference` only the reference model answers. */
+/** `raised`: more caution and more sampling. At `reference` only the reference model answers. */
 export type DriftLevel = 'calm' | 'raised' | 'reference';
 
-/** The drift notes which of the last requests of an organisation or key were unfamiliar. */
+/** Which of the last requests of an organisation were unfamiliar, as a ring buffer. */
 export interface Drift {
   readonly unfamiliar: Uint8Array;
   next: number;
@@ -26,7 +25,7 @@ export function noteFamiliarity(drift: Drift, unfamiliar: boolean): void {
 }
 
 export function driftLevel({ requests, sum }: Drift): DriftLevel {
-  if (requests < LEAST_REQUESTS) return 'calm';
+  if (requests < MIN_REQUESTS) return 'calm';
   const share = sum / requests;
   return share > REFERENCE_SHARE ? 'reference' : share > RAISED_SHARE ? 'raised' : 'calm';
 }

@@ -1,41 +1,35 @@
 import type { Features } from './features';
 import { linearScore, PRIOR_WEIGHT } from './linear';
 import type { RouterState } from './state';
-import { HALF_LIFE_MS, type ModelStatistics, sinceChange } from './statistics';
+import { HALF_LIFE_MS, type ModelStatistics, changeFactor } from './statistics';
 
 const BUCKET_WEIGHT = 20;
 const BASE_WEIGHT = 20;
 const BUCKET_SHARE = 0.4;
-/** A best neighbour that is hardly similar is not taken for more than it is. */
+/** Similarity that counts as full, so that a barely similar nearest neighbour is not overrated. */
 const FULL_SIMILARITY = 0.35;
 const TOKENS_WEIGHT = 20;
-/** A model of which nothing is known writes so many tokens. */
-const USUAL_TOKENS_OUT = 300;
+const DEFAULT_TOKENS_OUT = 300;
 
-/** The router believes this of one model for one request. */
 export interface Estimate {
-  /** It goes from 0 to 1. */
+  /** From 0 to 1. */
   readonly quality: number;
-  /** The same without looking at the request. */
   readonly generalQuality: number;
-  /** It is the standard deviation of the belief. */
+  /** Standard deviation of the estimate. */
   readonly doubt: number;
-  /** The belief is worth this many scored answers. */
+  /** Number of scored answers that the estimate is worth. */
   readonly evidence: number;
-  /** The same over all requests. */
   readonly judged: number;
   readonly tokensOut: number;
   readonly latencyMs?: number;
 }
 
 export interface Familiarity {
-  /** It is that of the nearest remembered request, from 0 to 1. */
   readonly similarity: number;
-  readonly neighbours: readonly Weighed[];
+  readonly neighbours: readonly WeightedNeighbour[];
 }
 
-/** A remembered request and what its scores count for the request at hand. */
-interface Weighed {
+interface WeightedNeighbour {
   readonly slot: number;
   readonly at: number;
   readonly weight: number;
@@ -57,7 +51,7 @@ export function familiarity(
   return { neighbours, similarity: nearest };
 }
 
-/** It goes from the general to the particular: what little is known of the particular leans on the general. */
+/** Refines from the general to the particular: sparse particular data is smoothed towards the general. */
 export function estimate(
   state: RouterState,
   features: Pick<Features, 'bucket' | 'structure'>,
@@ -65,8 +59,8 @@ export function estimate(
   { model, prior }: { model: string; prior: number },
 ): Estimate {
   const statistics = state.models.get(model);
-  const all = statistics?.all ?? nothing;
-  const bucket = statistics?.buckets.get(features.bucket) ?? nothing;
+  const all = statistics?.all ?? noStatistics;
+  const bucket = statistics?.buckets.get(features.bucket) ?? noStatistics;
   const general = (all.scored + PRIOR_WEIGHT * prior) / (all.weight + PRIOR_WEIGHT);
   const inBucket = (bucket.scored + BUCKET_WEIGHT * general) / (bucket.weight + BUCKET_WEIGHT);
   const linear =
@@ -75,7 +69,7 @@ export function estimate(
   const near = scoreNear(state.memory.scores.get(model), neighbours, statistics);
   const quality = (near.scored + BASE_WEIGHT * base) / (near.weight + BASE_WEIGHT);
   const evidence = near.weight + Math.min(20, bucket.weight + Math.min(20, all.weight + PRIOR_WEIGHT));
-  const tokensInGeneral = (all.tokens + TOKENS_WEIGHT * USUAL_TOKENS_OUT) / (all.weight + TOKENS_WEIGHT);
+  const tokensInGeneral = (all.tokens + TOKENS_WEIGHT * DEFAULT_TOKENS_OUT) / (all.weight + TOKENS_WEIGHT);
   return {
     quality,
     generalQuality: general,
@@ -87,11 +81,11 @@ export function estimate(
   };
 }
 
-const nothing = { weight: 0, scored: 0, tokens: 0 };
+const noStatistics = { weight: 0, scored: 0, tokens: 0 };
 
 function scoreNear(
   scores: Float32Array | undefined,
-  neighbours: readonly Weighed[],
+  neighbours: readonly WeightedNeighbour[],
   statistics: ModelStatistics | undefined,
 ): { weight: number; scored: number } {
   const near = { weight: 0, scored: 0 };
@@ -99,7 +93,7 @@ function scoreNear(
   for (const { slot, at, weight } of neighbours) {
     const score = scores[slot] ?? NaN;
     if (Number.isNaN(score)) continue;
-    const counted = weight * sinceChange(statistics, at);
+    const counted = weight * changeFactor(statistics, at);
     near.weight += counted;
     near.scored += counted * score;
   }

@@ -1,26 +1,25 @@
-/** One model made this of a request. */
-export interface Outcome {
+export interface ExampleOutcome {
   readonly model: string;
-  /** It goes from 0 to 1. */
+  /** From 0 to 1. */
   readonly score: number;
   readonly tokensOut: number;
   readonly latencyMs?: number;
 }
 
-/** A scored request. Nothing of its words is in it but salted hashes. */
+/** A scored request. Of its text it contains only salted hashes. */
 export interface Example {
-  /** Outcomes with the same id are learned once for each model. */
+  /** Outcomes with the same id are learned once per model. */
   readonly id: string;
-  /** It was asked at this time, in ms since 1970. */
+  /** Time of the request, in ms since 1970. */
   readonly at: number;
-  /** Scores are trusted in proportion to their weight, which is above 0; at 1 they are fully trusted. */
+  /** Trust in the scores, above 0; 1 is full trust. */
   readonly weight: number;
   readonly bucket: string;
   readonly tokensIn: number;
   readonly structure: Float32Array;
   readonly hashes: Uint16Array;
   readonly counts: Uint8Array;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly ExampleOutcome[];
 }
 
 /** An example as JSON: vectors are base64 of little-endian numbers. */
@@ -33,7 +32,7 @@ export interface StoredExample {
   readonly structure: string;
   readonly hashes: string;
   readonly counts: string;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly ExampleOutcome[];
 }
 
 export const storedExample = (example: Example): StoredExample => ({
@@ -53,8 +52,8 @@ export const loadedExample = (stored: StoredExample): Example => ({
 export const base64 = (vector: ArrayBufferView): string =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
 
-/** A buffer of its own: one out of the pool may begin at an odd address. */
+/** Copies into a separate buffer: a pooled one can start at an odd address. */
 export const bytes = (text: string): ArrayBuffer => {
-  const read = Buffer.from(text, 'base64');
-  return read.buffer.slice(read.byteOffset, read.byteOffset + read.byteLength);
+  const buffer = Buffer.from(text, 'base64');
+  return buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.byteLength);
 };

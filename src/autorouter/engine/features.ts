@@ -1,9 +1,8 @@
 import { topicOf, topics } from './lexicon';
-import { fnv, fold, HASHES, MOST_TERMS, type WordSalt } from './words';
+import { fnv, fold, HASH_COUNT, MAX_TERMS, type WordSalt } from './words';
 
-/** A request is counted in these ways without being read. */
+/** Measurements of a request that do not depend on its text. */
 export interface RequestCounters {
-  /** They are estimated for the whole request. */
   readonly tokens: number;
   readonly turns: number;
   readonly tools: number;
@@ -16,52 +15,50 @@ export interface RequestCounters {
   readonly maxTokens?: number;
 }
 
-/** The router sees the counters of a request and the text of the user's last message. */
 export interface RequestView extends RequestCounters {
   readonly text: string;
 }
 
-/** Only these features are left of a request once it was looked at. No word of it can be read back. */
+/** Everything that remains of a request after extraction. No word of it can be recovered. */
 export interface Features {
   readonly counters: RequestCounters;
-  /** `topic/length`, and `/tools` or `/image` behind it; `bucketLabel` is for people. */
+  /** `topic/length`, followed by `/tools` or `/image`; `bucketLabel` is the readable form. */
   readonly bucket: string;
-  /** They are the STRUCTURE signals. */
   readonly structure: Float32Array;
-  /** They are salted hashes of words and pairs of words; each stands here at most once, with `counts` beside it. */
+  /** Salted hashes of words and word pairs, each at most once, with occurrences in `counts`. */
   readonly hashes: Uint16Array;
   readonly counts: Uint8Array;
 }
 
-const SCALARS = 10;
-/** The length of the structural vector: stored examples and coefficients depend on it. */
-export const STRUCTURE = SCALARS + 2 * topics.length;
+const SCALAR_COUNT = 10;
+/** Length of the structural vector. Stored examples and coefficients depend on it. */
+export const STRUCTURE_LENGTH = SCALAR_COUNT + 2 * topics.length;
 
-const MOST_CHARACTERS = 4_000;
-const HEAD_CHARACTERS = MOST_CHARACTERS * 0.6;
-const MOST_WORDS = 1_200;
+const MAX_CHARACTERS = 4_000;
+const HEAD_CHARACTERS = MAX_CHARACTERS * 0.6;
+const MAX_WORDS = 1_200;
 
 export function extractFeatures({ text, ...counters }: RequestView, salt: WordSalt): Features {
-  const read = excerpt(text);
-  const words = wordsOf(read);
+  const sample = excerpt(text);
+  const words = wordsOf(sample);
   const perTopic = topicCounts(words);
   return {
     counters,
     bucket: bucketOf(text.length, perTopic, counters),
-    structure: structureOf(text.length, read, words, perTopic),
-    ...hashed(words, salt),
+    structure: structureOf(text.length, sample, words, perTopic),
+    ...hashWords(words, salt),
   };
 }
 
-/** The beginning and the end of a long text: tasks stand in either. */
+/** The start and end of a long text: the task can be in either. */
 const excerpt = (text: string): string =>
-  text.length <= MOST_CHARACTERS
+  text.length <= MAX_CHARACTERS
     ? text
-    : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(HEAD_CHARACTERS - MOST_CHARACTERS)}`;
+    : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(HEAD_CHARACTERS - MAX_CHARACTERS)}`;
 
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\p{M}_]+|\p{N}+/gu) ?? [])
-    .slice(0, MOST_WORDS)
+    .slice(0, MAX_WORDS)
     .map((word) => (/^\p{N}/u.test(word) ? `#${word.length}` : word));
 
 function topicCounts(words: readonly string[]): Float32Array {
@@ -82,10 +79,10 @@ function bucketOf(
   counters: Pick<RequestCounters, 'tools' | 'hasImage' | 'hasToolResult'>,
 ): string {
   const suffix = counters.hasImage ? '/image' : counters.tools > 0 || counters.hasToolResult ? '/tools' : '';
-  return `${strongest(perTopic)}/${lengthBand(characters)}${suffix}`;
+  return `${strongestTopic(perTopic)}/${lengthBand(characters)}${suffix}`;
 }
 
-function strongest(perTopic: Float32Array): string {
+function strongestTopic(perTopic: Float32Array): string {
   let best = -1;
   perTopic.forEach((count, topic) => {
     if (count > (best < 0 ? 0 : (perTopic[best] ?? 0))) best = topic;
@@ -95,71 +92,71 @@ function strongest(perTopic: Float32Array): string {
 
 function structureOf(
   characters: number,
-  read: string,
+  sample: string,
   words: readonly string[],
   perTopic: Float32Array,
 ): Float32Array {
-  const kinds = characterKinds(read);
-  const share = (count: number): number => count / Math.max(1, read.length);
-  const lines = read.split('\n');
-  const listed = lines.filter((one) => listLine.test(one)).length;
+  const counts = characterKinds(sample);
+  const share = (count: number): number => count / Math.max(1, sample.length);
+  const lines = sample.split('\n');
+  const listLines = lines.filter((text) => listLine.test(text)).length;
   const letters = words.reduce((sum, word) => sum + word.length, 0);
-  const structure = new Float32Array(STRUCTURE);
+  const structure = new Float32Array(STRUCTURE_LENGTH);
   structure.set([
     Math.log1p(characters) / 8,
     Math.log1p(lines.length) / 4,
-    Math.min(2, listed / 10),
-    5 * share(kinds.digits),
-    2 * share(kinds.foreign),
-    5 * share(kinds.capitals),
-    Math.min(2, kinds.questions / 3),
+    Math.min(2, listLines / 10),
+    5 * share(counts.digits),
+    2 * share(counts.foreign),
+    5 * share(counts.capitals),
+    Math.min(2, counts.questions / 3),
     letters / Math.max(1, words.length) / 8,
-    5 * share(kinds.brackets),
-    5 * share(kinds.operators),
+    5 * share(counts.brackets),
+    5 * share(counts.operators),
   ]);
   perTopic.forEach((count, topic) => {
-    structure[SCALARS + 2 * topic] = count > 0 ? 1 : 0;
-    structure[SCALARS + 2 * topic + 1] = Math.log1p(count);
+    structure[SCALAR_COUNT + 2 * topic] = count > 0 ? 1 : 0;
+    structure[SCALAR_COUNT + 2 * topic + 1] = Math.log1p(count);
   });
   return structure;
 }
 
 const listLine = /^\s*(?:[-*•]|\(?[A-Za-z0-9]{1,2}[.):])\s/;
 
-type Kind = 'digits' | 'foreign' | 'capitals' | 'questions' | 'brackets' | 'operators';
+type CharacterKind = 'digits' | 'foreign' | 'capitals' | 'questions' | 'brackets' | 'operators';
 
-/** Kinds are found by code; what is beyond ASCII is foreign. */
-const kindOfCode: readonly (Kind | undefined)[] = Array.from({ length: 128 }, (_, code) => {
-  const one = String.fromCharCode(code);
-  if (/\d/.test(one)) return 'digits';
-  if (/[A-Z]/.test(one)) return 'capitals';
-  if (one === '?') return 'questions';
-  if (/[{}()[\];=<>]/.test(one)) return 'brackets';
-  return /[\\^$+*/%]/.test(one) ? 'operators' : undefined;
+/** Character kinds by ASCII code; characters beyond ASCII are foreign. */
+const kindOfCode: readonly (CharacterKind | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/\d/.test(character)) return 'digits';
+  if (/[A-Z]/.test(character)) return 'capitals';
+  if (character === '?') return 'questions';
+  if (/[{}()[\];=<>]/.test(character)) return 'brackets';
+  return /[\\^$+*/%]/.test(character) ? 'operators' : undefined;
 });
 
-function characterKinds(text: string): Record<Kind, number> {
+function characterKinds(text: string): Record<CharacterKind, number> {
   const kinds = { digits: 0, foreign: 0, capitals: 0, questions: 0, brackets: 0, operators: 0 };
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
     const kind = code < 128 ? kindOfCode[code] : 'foreign';
     if (kind !== undefined) kinds[kind] += 1;
   }
   return kinds;
 }
 
-function hashed(words: readonly string[], { order }: WordSalt): Pick<Features, 'hashes' | 'counts'> {
+function hashWords(words: readonly string[], { order }: WordSalt): Pick<Features, 'hashes' | 'counts'> {
   const counts = new Map<number, number>();
   const add = (hash: number): void => {
-    const salted = order[fold(hash)] ?? hash % HASHES;
+    const salted = order[fold(hash)] ?? hash % HASH_COUNT;
     const count = counts.get(salted) ?? 0;
-    if (count > 0 || counts.size < MOST_TERMS) counts.set(salted, Math.min(255, count + 1));
+    if (count > 0 || counts.size < MAX_TERMS) counts.set(salted, Math.min(255, count + 1));
   };
-  let before: number | undefined;
+  let previous: number | undefined;
   for (const word of words) {
-    if (before !== undefined) add(fnv(word, fnv(' ', before)));
-    before = fnv(word);
-    add(before);
+    if (previous !== undefined) add(fnv(word, fnv(' ', previous)));
+    previous = fnv(word);
+    add(previous);
   }
   return { hashes: Uint16Array.from(counts.keys()), counts: Uint8Array.from(counts.values()) };
 }

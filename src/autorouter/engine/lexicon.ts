@@ -1,6 +1,6 @@
 /**
- * These words tell the kind of a request. English mostly: what is asked in other languages falls into
- * `general`, and is told apart by its hashed words.
+ * Words that indicate the topic of a request, mostly English. Requests in other languages fall into `general` and are
+ * distinguished by their hashed words.
  */
 const lexicon = {
   maths: `equation integral derivative solve sum sqrt theorem proof prove matrix polynomial probability prime triangle
@@ -30,12 +30,11 @@ const lexicon = {
 
 export type Topic = keyof typeof lexicon;
 
-/** They stand in the order of the structural vector, which is stored: only ever append. */
+/** Topics in the order of the structural vector, which is stored: append only. */
 export const topics = Object.keys(lexicon) as readonly Topic[];
 
 const topicOfWord = new Map(
   topics.flatMap((topic, index) => lexicon[topic].split(/\s+/).map((word) => [word, index] as const)),
 );
 
-/** The index of the topic that a lower-case word belongs to. */
 export const topicOf = (word: string): number | undefined => topicOfWord.get(word);

@@ -1,24 +1,22 @@
-import { STRUCTURE } from './features';
+import { STRUCTURE_LENGTH } from './features';
 
-/** The structural signals with a constant before them. */
-const SIZE = STRUCTURE + 1;
-const PACKED = (SIZE * (SIZE + 1)) / 2;
+const SIZE = STRUCTURE_LENGTH + 1;
+const PACKED_SIZE = (SIZE * (SIZE + 1)) / 2;
 const RIDGE = 60;
-/** The prior has this weight in the constant. */
 export const PRIOR_WEIGHT = 4;
 
-/** Sums from which the coefficients of a ridge regression follow; the order of learning does not matter. */
+/** Sums from which the coefficients of a ridge regression follow, independent of the order of learning. */
 export interface LinearSums {
   /** The lower triangle of Σ w·x·xᵀ, row by row. */
   readonly products: Float64Array;
-  /** It is Σ w·y·x. */
+  /** Σ w·y·x. */
   readonly scored: Float64Array;
-  /** Until something is learned these are the coefficients of the sums, and the effect of one unit of prior. */
+  /** Coefficients of the sums, and the effect of one unit of prior; cleared by learning. */
   solved?: { readonly own: Float64Array; readonly perPrior: Float64Array };
 }
 
 export const emptyLinearSums = (): LinearSums => ({
-  products: new Float64Array(PACKED),
+  products: new Float64Array(PACKED_SIZE),
   scored: new Float64Array(SIZE),
 });
 
@@ -39,7 +37,7 @@ export function scaleLinear(sums: LinearSums, factor: number): void {
   delete sums.solved;
 }
 
-/** The score that the signals promise, 0 to 1. */
+/** The predicted score, 0 to 1. */
 export function linearScore(sums: LinearSums, structure: Float32Array, prior: number): number {
   const { own, perPrior } = (sums.solved ??= solve(sums));
   let score = 0;
@@ -59,7 +57,7 @@ function solve({ products, scored }: LinearSums): { own: Float64Array; perPrior:
 
 /** The lower factor of products + ridge; the ridge keeps it positive definite. */
 function cholesky(products: Float64Array): Float64Array {
-  const factor = new Float64Array(PACKED);
+  const factor = new Float64Array(PACKED_SIZE);
   for (let row = 0; row < SIZE; row += 1) {
     for (let column = 0; column <= row; column += 1) {
       let sum = products[index(row, column)] ?? 0;

@@ -1,11 +1,10 @@
 import type { RouterState } from './state';
 
-const JUDGED_NEEDED = 500;
-/** Each model needs so many, decayed: one that was changed or not judged for long is on trial again. */
-export const JUDGED_NEEDED_PER_MODEL = 30;
+const MIN_JUDGED = 500;
+/** Minimum per model, after decay: a model that changed or was not judged for long is on trial again. */
+export const MIN_JUDGED_PER_MODEL = 30;
 
-/** The router chooses once it has learned this much. */
-export interface Readiness {
+export interface RouterReadiness {
   readonly ready: boolean;
   readonly judged: number;
   readonly needed: number;
@@ -13,20 +12,23 @@ export interface Readiness {
   readonly models: readonly { readonly model: string; readonly judged: number; readonly ready: boolean }[];
 }
 
-/** Two models have to be known, or there is nothing to choose; a further one is passed over until it is known. */
-export function readiness(state: RouterState, models: readonly string[]): Readiness {
+/**
+ * At least two models must have enough scores, or there is nothing to choose. Further models are excluded until they
+ * do.
+ */
+export function readiness(state: RouterState, models: readonly string[]): RouterReadiness {
   let judged = 0;
   for (const statistics of state.models.values()) judged += statistics.judged;
-  const each = models.map((model) => {
-    const known = state.models.get(model)?.all.weight ?? 0;
-    return { model, judged: known, ready: known >= JUDGED_NEEDED_PER_MODEL };
+  const modelReadiness = models.map((model) => {
+    const weight = state.models.get(model)?.all.weight ?? 0;
+    return { model, judged: weight, ready: weight >= MIN_JUDGED_PER_MODEL };
   });
-  const known = each.filter(({ ready }) => ready).length;
+  const readyCount = modelReadiness.filter(({ ready }) => ready).length;
   return {
-    ready: judged >= JUDGED_NEEDED && known >= Math.min(2, models.length),
+    ready: judged >= MIN_JUDGED && readyCount >= Math.min(2, models.length),
     judged,
-    needed: JUDGED_NEEDED,
-    neededPerModel: JUDGED_NEEDED_PER_MODEL,
-    models: each,
+    needed: MIN_JUDGED,
+    neededPerModel: MIN_JUDGED_PER_MODEL,
+    models: modelReadiness,
   };
 }

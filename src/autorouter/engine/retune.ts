@@ -10,16 +10,18 @@ export interface Retuning {
   readonly from: Caution;
   readonly to: Caution;
   readonly reference: string;
-  /** A request of the reference model usually costs this much, in nano-USD. */
+  /** Usual cost of a request to the reference model, in nano-USD. */
   readonly referenceCost: number;
 }
 
-/** The standard deviation of what was believed; the end of the interval that was cut at 0 or 1 says less. */
+/**
+ * The standard deviation of the estimate. The wider half of the interval is used, as the other can be cut off at 0 or
+ * 1.
+ */
 export const doubtOf = ({ q, lo, hi }: Pick<ExplainedCandidate, 'q' | 'lo' | 'hi'>): number =>
   Math.max(q - lo, hi - q) / NORMAL_95;
 
-/** The utility that a candidate of an explanation would have had at another place of the dial. */
-export function retuned(
+export function retunedUtility(
   candidate: ExplainedCandidate,
   { from, to, reference, referenceCost }: Retuning,
 ): number {

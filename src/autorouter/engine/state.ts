@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../kernel';
-import type { Example, Outcome, StoredExample } from './examples';
+import type { Example, ExampleOutcome, StoredExample } from './examples';
 import { loadedExample, storedExample } from './examples';
-import { STRUCTURE } from './features';
+import { STRUCTURE_LENGTH } from './features';
 import { Memory } from './memory';
 import {
   addOutcome,
@@ -15,24 +15,23 @@ import {
   storedStatistics,
 } from './statistics';
 
-/** Models of one organisation that are learned about; outcomes of further ones are passed over. */
-const MOST_MODELS = 256;
+/** Maximum number of learned models per organisation; outcomes of further ones are ignored. */
+const MAX_MODELS = 256;
 
-/** The calibration says how similar requests of this traffic usually are to what is remembered. */
+/** How similar requests of this traffic usually are to the remembered ones. */
 export interface Calibration {
   readonly p25: number;
   readonly p50: number;
   readonly requests: number;
 }
 
-/** It is everything learned for one organisation. `learn` fills it; `decide` only reads it. */
+/** Everything learned for one organisation. `learn` fills it; `decide` only reads it. */
 export interface RouterState {
-  /** Grows with every change; nodes tell by it whether they are behind. */
+  /** Incremented with every change; nodes detect by it that they are behind. */
   version: number;
-  /** The time that sums are decayed to, ms since 1970. */
+  /** Time that the sums are decayed to, in ms since 1970. */
   asOf: number;
   readonly models: Map<string, ModelStatistics>;
-  /** These are the tokens of requests of whole examples. */
   readonly requests: { weight: number; tokensIn: number };
   readonly memory: Memory;
   calibration?: Calibration;
@@ -47,28 +46,27 @@ export const emptyState = (): RouterState => ({
 });
 
 /**
- * Learns what is new in the example and says whether anything was. Outcomes of further models under an id that is
- * remembered are added to it; an outcome that is known is not counted again.
+ * Learns what is new in the example; returns whether anything was. New outcomes are added to a remembered example, and
+ * an outcome is never counted twice.
  */
 export function learn(state: RouterState, example: Example): boolean {
   if (!isSound(example)) return false;
-  const known = state.memory.exampleOf(example.id);
-  const added = newOutcomes(state, example.outcomes, known?.outcomes ?? []);
+  const existing = state.memory.exampleOf(example.id);
+  const added = newOutcomes(state, example.outcomes, existing?.outcomes ?? []);
   if (added.length === 0) return false;
   if (example.at - state.asOf > DAY_MS) decay(state, example.at);
   const weight = example.weight * 0.5 ** ((state.asOf - example.at) / HALF_LIFE_MS);
-  if (known === undefined) {
+  if (existing === undefined) {
     state.requests.weight += weight;
     state.requests.tokensIn += weight * example.tokensIn;
   }
   for (const outcome of added) addOutcome(statisticsOf(state, outcome.model), example, outcome, weight);
-  const base = known ?? example;
-  state.memory.remember({ ...base, outcomes: [...(known?.outcomes ?? []), ...added] });
+  const base = existing ?? example;
+  state.memory.remember({ ...base, outcomes: [...(existing?.outcomes ?? []), ...added] });
   state.version += 1;
   return true;
 }
 
-/** Many are learned at once, as when a state is built from stored examples. */
 export function learnAll(state: RouterState, examples: Iterable<Example>): number {
   let learned = 0;
   for (const example of examples) if (learn(state, example)) learned += 1;
@@ -76,28 +74,28 @@ export function learnAll(state: RouterState, examples: Iterable<Example>): numbe
   return learned;
 }
 
-/** One number that is none would spoil the sums for good; signals of another length are of another algorithm. */
+/** A single NaN would spoil the sums permanently. Vectors of another length belong to another algorithm. */
 const isSound = ({ at, weight, tokensIn, structure, hashes, counts }: Example): boolean =>
   [at, tokensIn, ...structure].every(Number.isFinite) &&
   weight > 0 &&
   weight <= 1 &&
-  structure.length === STRUCTURE &&
+  structure.length === STRUCTURE_LENGTH &&
   hashes.length === counts.length;
 
-const isScored = ({ score, tokensOut }: Outcome): boolean =>
+const isScored = ({ score, tokensOut }: ExampleOutcome): boolean =>
   score >= 0 && score <= 1 && tokensOut >= 0 && Number.isFinite(tokensOut);
 
 function newOutcomes(
   { models }: RouterState,
-  outcomes: readonly Outcome[],
-  known: readonly Outcome[],
-): Outcome[] {
-  const seen = new Set(known.map(({ model }) => model));
-  let room = MOST_MODELS - models.size;
+  outcomes: readonly ExampleOutcome[],
+  existing: readonly ExampleOutcome[],
+): ExampleOutcome[] {
+  const seen = new Set(existing.map(({ model }) => model));
+  let freeModels = MAX_MODELS - models.size;
   return outcomes.filter((outcome) => {
     const { model } = outcome;
     if (seen.has(model) || !isScored(outcome)) return false;
-    if (!models.has(model) && (room -= 1) < 0) return false;
+    if (!models.has(model) && (freeModels -= 1) < 0) return false;
     seen.add(model);
     return true;
   });
@@ -109,11 +107,11 @@ function statisticsOf({ models }: RouterState, model: string): ModelStatistics {
   return statistics;
 }
 
-/** The newest remembered request was made at this time; null where none is remembered. Sums move on only by days. */
+/** Time of the newest remembered request; null if there is none. `asOf`, in contrast, advances only by days. */
 export const newestLearned = ({ memory }: RouterState): number | null =>
   memory.examples.reduce<number | null>((newest, { at }) => Math.max(newest ?? at, at), null);
 
-/** Halves what is a month old. Sums are as of `now` afterwards; an earlier time changes nothing. */
+/** Decays the sums to `now` with a half-life of a month; an earlier time changes nothing. */
 export function decay(state: RouterState, now: number): void {
   if (now <= state.asOf) return;
   const factor = state.models.size === 0 ? 1 : 0.5 ** ((now - state.asOf) / HALF_LIFE_MS);
@@ -124,7 +122,7 @@ export function decay(state: RouterState, now: number): void {
   state.version += 1;
 }
 
-/** The supplier put another model behind the name: what was learned of it before `at` counts a quarter. */
+/** To be called when the supplier replaces the model behind a name: what was learned before `at` counts a quarter. */
 export function modelChanged(state: RouterState, model: string, at: number): void {
   const statistics = state.models.get(model);
   if (statistics === undefined || statistics.changes.includes(at)) return;
@@ -132,7 +130,6 @@ export function modelChanged(state: RouterState, model: string, at: number): voi
   state.version += 1;
 }
 
-/** A state without its examples, as JSON; those are stored one by one. */
 export interface StoredState {
   readonly version: number;
   readonly asOf: number;
@@ -151,11 +148,10 @@ export const storedState = (state: RouterState): StoredState => ({
   ...(state.calibration === undefined ? {} : { calibration: state.calibration }),
 });
 
-/** The examples that a snapshot needs, the oldest first: at most as many as are remembered. */
 export const storedExamples = (state: RouterState): StoredExample[] =>
   state.memory.inOrder().map(storedExample);
 
-/** The statistics already hold what the examples taught: those only fill the memory, the oldest first. */
+/** Restores a state. The statistics already include the examples, which only fill the memory, oldest first. */
 export function loadedState(stored: StoredState, examples: Iterable<StoredExample>): RouterState {
   const state: RouterState = {
     version: stored.version,

@@ -1,29 +1,27 @@
 import { DAY_MS } from '../../kernel';
-import { type Example, base64, bytes, type Outcome } from './examples';
+import { type Example, base64, bytes, type ExampleOutcome } from './examples';
 import { addLinear, emptyLinearSums, type LinearSums, scaleLinear } from './linear';
 
 export const HALF_LIFE_MS = 30 * DAY_MS;
-/** A model's earlier scores count this much once its supplier has changed it. */
-const AFTER_CHANGE = 0.25;
-const MOST_CHANGES = 8;
+/** Weight of a model's earlier scores after its supplier has changed it. */
+const CHANGE_FACTOR = 0.25;
+const MAX_CHANGES = 8;
 
-/** They are weighted sums over outcomes. */
-interface Sums {
+interface OutcomeSums {
   weight: number;
   scored: number;
   tokens: number;
 }
 
-/** These statistics of one model are as of the state's `asOf`. */
 export interface ModelStatistics {
   /** Outcomes ever learned, without decay. */
   judged: number;
-  readonly all: Sums;
-  readonly buckets: Map<string, Sums>;
+  readonly all: OutcomeSums;
+  readonly buckets: Map<string, OutcomeSums>;
   readonly linear: LinearSums;
-  /** Logarithms of latencies: their mean is that of the middle request. */
+  /** Logarithms of latencies; their mean gives the geometric mean latency. */
   readonly latency: { weight: number; logarithms: number };
-  /** The model became another one behind the same name at these times, the oldest first. */
+  /** Times at which another model replaced this one behind the same name, oldest first. */
   readonly changes: number[];
 }
 
@@ -39,10 +37,10 @@ export const emptyStatistics = (): ModelStatistics => ({
 export function addOutcome(
   statistics: ModelStatistics,
   example: Example,
-  { score, tokensOut, latencyMs }: Outcome,
+  { score, tokensOut, latencyMs }: ExampleOutcome,
   weight: number,
 ): void {
-  const counted = weight * sinceChange(statistics, example.at);
+  const counted = weight * changeFactor(statistics, example.at);
   statistics.judged += 1;
   for (const sums of [statistics.all, bucketSums(statistics, example.bucket)]) {
     sums.weight += counted;
@@ -56,7 +54,7 @@ export function addOutcome(
   }
 }
 
-function bucketSums({ buckets }: ModelStatistics, bucket: string): Sums {
+function bucketSums({ buckets }: ModelStatistics, bucket: string): OutcomeSums {
   let sums = buckets.get(bucket);
   if (sums === undefined) buckets.set(bucket, (sums = { weight: 0, scored: 0, tokens: 0 }));
   return sums;
@@ -73,27 +71,25 @@ export function scaleStatistics(statistics: ModelStatistics, factor: number): vo
   scaleLinear(statistics.linear, factor);
 }
 
-/** The model behind the name is another since `at`: what was learned of it before counts a quarter. */
+/** Records that the model behind the name changed at `at`: what was learned before counts a quarter. */
 export function noteChange(statistics: ModelStatistics, at: number): void {
   if (statistics.changes.includes(at)) return;
-  scaleStatistics(statistics, AFTER_CHANGE);
+  scaleStatistics(statistics, CHANGE_FACTOR);
   statistics.changes.push(at);
   statistics.changes.sort((one, other) => one - other);
-  statistics.changes.splice(0, statistics.changes.length - MOST_CHANGES);
+  statistics.changes.splice(0, statistics.changes.length - MAX_CHANGES);
 }
 
-/** An outcome of that time counts this much for the model of today. */
-export function sinceChange({ changes }: ModelStatistics, at: number): number {
+export function changeFactor({ changes }: ModelStatistics, at: number): number {
   let factor = 1;
-  for (const change of changes) if (at < change) factor *= AFTER_CHANGE;
+  for (const change of changes) if (at < change) factor *= CHANGE_FACTOR;
   return factor;
 }
 
-/** Statistics are stored as this JSON. */
 export interface StoredStatistics {
   readonly judged: number;
-  readonly all: Sums;
-  readonly buckets: Readonly<Record<string, Sums>>;
+  readonly all: OutcomeSums;
+  readonly buckets: Readonly<Record<string, OutcomeSums>>;
   readonly products: string;
   readonly scored: string;
   readonly latency: { weight: number; logarithms: number };
@@ -119,11 +115,11 @@ export const loadedStatistics = (stored: StoredStatistics): ModelStatistics => (
   changes: [...stored.changes],
 });
 
-/** Sums over other signals than today's are left out. */
+/** Drops sums over signals of another length than the current one. */
 function loadedLinear(stored: StoredStatistics): LinearSums {
   const empty = emptyLinearSums();
   const products = new Float64Array(bytes(stored.products));
   const scored = new Float64Array(bytes(stored.scored));
-  const fits = products.length === empty.products.length && scored.length === empty.scored.length;
-  return fits ? { products, scored } : empty;
+  const isCompatible = products.length === empty.products.length && scored.length === empty.scored.length;
+  return isCompatible ? { products, scored } : empty;
 }

@@ -1,28 +1,27 @@
 import { createCipheriv, createHash } from 'node:crypto';
 
-/** There are so many distinct hashes, of 15 bits. */
-export const HASHES = 1 << 15;
+export const HASH_COUNT = 1 << 15;
 
-/** At most so many distinct words and pairs of words of a request are looked at and stored. */
-export const MOST_TERMS = 600;
+/** Maximum number of distinct words and word pairs of a request that are examined and stored. */
+export const MAX_TERMS = 600;
 
 /**
- * The secret order of one organisation's hashes. Hashes of two organisations cannot be compared, and without the
- * salt a list of hashes cannot be looked up in a dictionary.
+ * The secret order of one organisation's hashes. Hashes of two organisations cannot be compared, nor looked up in a
+ * dictionary without the salt.
  */
 export interface WordSalt {
   readonly order: Uint16Array;
 }
 
 /**
- * A shuffle of all hashes by a stream cipher keyed with the salt. It takes about a millisecond: keep what it
- * returns.
+ * A shuffle of all hashes by a stream cipher keyed with the salt. Takes about a millisecond, so callers should cache
+ * the result.
  */
 export function wordSalt(salt: string): WordSalt {
   const key = createHash('sha256').update(salt, 'utf8').digest();
-  const noise = createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(HASHES * 4));
-  const order = Uint16Array.from({ length: HASHES }, (_, index) => index);
-  for (let last = HASHES - 1; last > 0; last -= 1) {
+  const noise = createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(HASH_COUNT * 4));
+  const order = Uint16Array.from({ length: HASH_COUNT }, (_, index) => index);
+  for (let last = HASH_COUNT - 1; last > 0; last -= 1) {
     const other = noise.readUInt32LE(last * 4) % (last + 1);
     const moved = order[last] ?? 0;
     order[last] = order[other] ?? 0;
@@ -34,12 +33,12 @@ export function wordSalt(salt: string): WordSalt {
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** It is FNV-1a with 32 bits, begun at `from` so that a pair of words continues where its first word ended. */
+/** 32-bit FNV-1a, continued from `from` so that a word pair extends the hash of its first word. */
 export function fnv(text: string, from = FNV_OFFSET): number {
   let hash = from;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME);
   return hash >>> 0;
 }
 
-/** It folds 32 bits to 15. */
-export const fold = (hash: number): number => ((hash >>> 15) ^ hash) & (HASHES - 1);
+export const fold = (hash: number): number => ((hash >>> 15) ^ hash) & (HASH_COUNT - 1);

@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database, Notifications, type Tx } from '../../platform';
 import { type Example, type StoredExample, storedExample } from '../engine';
 
-/** Announces the organisation whose state has changed. */
 export const autoStateChannel = 'auto_state';
 
-/** All learning goes through this class. */
 @Injectable()
 export class AutoLearner {
   constructor(
@@ -14,16 +12,17 @@ export class AutoLearner {
   ) {}
 
   /**
-   * Stores what is new in the example and tells every node; false where nothing was. Safe to repeat: an outcome of
-   * a model is learned once for each id. `userId` says with whom the example is erased.
+   * Stores what is new in the example and notifies every node; returns whether anything was new. Idempotent per example
+   * id and model; the example is erased with the user `userId`.
    */
   learn(organisationId: number, userId: number | null, example: Example): Promise<boolean> {
     return this.database.transaction(
       async (tx) => {
         await lockState(tx, organisationId);
-        const known = await outcomesOf(tx, organisationId, example.id);
+        const existingModels = await outcomesOf(tx, organisationId, example.id);
         const outcomes = example.outcomes.filter(
-          ({ model }, at, all) => !known.has(model) && all.findIndex((other) => other.model === model) === at,
+          ({ model }, at, all) =>
+            !existingModels.has(model) && all.findIndex((other) => other.model === model) === at,
         );
         if (outcomes.length === 0) return false;
         await tx.query(
@@ -41,14 +40,13 @@ export class AutoLearner {
     );
   }
 
-  /** Examples of a person go with them; the state is added up anew without these. */
-  async forgetPerson(tx: Tx, userId: number): Promise<void> {
+  /** Erases a user's examples; the state is then recomputed without them. */
+  async forgetUser(tx: Tx, userId: number): Promise<void> {
     await tx.query('DELETE FROM autorouter_example WHERE user_id = $1', [userId]);
     await tx.query(`DELETE FROM engine_setting WHERE engine = 'autorouter' AND user_id = $1`, [userId]);
   }
 }
 
-/** Learning for one organisation takes turns. */
 async function lockState(tx: Tx, organisationId: number): Promise<void> {
   await tx.query('INSERT INTO autorouter_state (organisation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
     organisationId,

@@ -3,21 +3,21 @@ import { Injectable } from '@nestjs/common';
 import {
   Database,
   packSealed,
-  type Row,
+  type TableRow,
   type SealedColumn,
   SecretBox,
-  type SecretPlace,
+  type SecretLocation,
   unpackSealed,
 } from '../../platform';
 import { type WordSalt, wordSalt } from '../engine';
 
 const SALT_BYTES = 32;
-const MOST_SALTS = 256;
+const MAX_SALTS = 256;
 
-/** The secret order of each organisation's hashes: made once, sealed, and kept in memory by those who hash. */
+/** The secret order of each organisation's hashes: created once, sealed in the database and cached in memory. */
 @Injectable()
 export class AutoSalts {
-  private readonly known = new Map<number, Promise<WordSalt>>();
+  private readonly cache = new Map<number, Promise<WordSalt>>();
 
   constructor(
     private readonly database: Database,
@@ -25,27 +25,27 @@ export class AutoSalts {
   ) {}
 
   of(organisationId: number): Promise<WordSalt> {
-    const known = this.known.get(organisationId);
-    if (known !== undefined) return known;
+    const cached = this.cache.get(organisationId);
+    if (cached !== undefined) return cached;
     const salt = this.read(organisationId);
-    this.known.set(organisationId, salt);
-    salt.catch(() => this.known.delete(organisationId));
-    if (this.known.size > MOST_SALTS) {
-      const oldest = this.known.keys().next();
-      if (!oldest.done) this.known.delete(oldest.value);
+    this.cache.set(organisationId, salt);
+    salt.catch(() => this.cache.delete(organisationId));
+    if (this.cache.size > MAX_SALTS) {
+      const oldest = this.cache.keys().next();
+      if (!oldest.done) this.cache.delete(oldest.value);
     }
     return salt;
   }
 
   private async read(organisationId: number): Promise<WordSalt> {
     const place = placeOf(organisationId);
-    const fresh = packSealed(this.box.seal(randomBytes(SALT_BYTES).toString('base64'), place));
-    // Of two nodes that make one at once, the first is heard.
+    const newSalt = packSealed(this.box.seal(randomBytes(SALT_BYTES).toString('base64'), place));
+    // If two nodes create a salt simultaneously, the first insert wins.
     await this.database.query(
       'INSERT INTO autorouter_salt (organisation_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      [organisationId, fresh],
+      [organisationId, newSalt],
     );
-    const [row] = await this.database.query<Row<'autorouter_salt', 'sealed'>>(
+    const [row] = await this.database.query<TableRow<'autorouter_salt', 'sealed'>>(
       'SELECT sealed FROM autorouter_salt WHERE organisation_id = $1',
       [organisationId],
     );
@@ -58,14 +58,14 @@ export class AutoSalts {
   }
 }
 
-const placeOf = (organisationId: number): SecretPlace => ({
+const placeOf = (organisationId: number): SecretLocation => ({
   table: 'autorouter_salt',
   row: String(organisationId),
   field: 'sealed',
   host: '',
 });
 
-/** A change of the master key seals these anew. */
+/** Columns to seal again when the master key changes. */
 export const sealedSalts: readonly SealedColumn[] = [
   {
     table: 'autorouter_salt',

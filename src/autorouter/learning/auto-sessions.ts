@@ -1,31 +1,30 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob, type Row } from '../../platform';
+import { Database, RepeatingJob, type TableRow } from '../../platform';
 
-/** The model that answered a conversation last. */
 export interface AutoSession {
   readonly model: string;
-  /** It is in ms since 1970. */
+  /** In ms since 1970. */
   readonly since: number;
-  /** The model's supplier probably has so many tokens of the prompt in its cache. */
+  /** Prompt tokens that are probably in the supplier's cache. */
   readonly cachedTokens: number;
 }
 
-/** Results come late where a tool takes long, or a person has to approve it. */
-const CALLS_KEPT_HOURS = 24;
-const MOST_CALLS = 256;
-/** Several models made calls of this id: it says nothing. */
+/** Results arrive late if a tool takes long or a user has to approve it. */
+const CALL_RETENTION_HOURS = 24;
+const MAX_CALLS = 256;
+/** Marks an id that calls of several models share, and which therefore identifies none. */
 const AMBIGUOUS = '';
 
-const ROWS_AT_ONCE = 10_000;
+const BATCH_SIZE = 10_000;
 
-/** The database keeps the model of each conversation, since its next turn may reach another node. */
+/** Stores the model of each conversation in the database, since its next turn can reach another node. */
 @Injectable()
 export class AutoSessions {
   constructor(private readonly database: Database) {}
 
   async of(keyId: number, session: Buffer): Promise<AutoSession | null> {
-    const [row] = await this.database.rows<Row<'autorouter_session', 'model, since, cached_tokens'>>(
+    const [row] = await this.database.rows<TableRow<'autorouter_session', 'model, since, cached_tokens'>>(
       `SELECT model, since, cached_tokens FROM autorouter_session
         WHERE key_id = $1 AND session_hash = $2 AND expires_at > now()`,
       [keyId, session],
@@ -34,7 +33,7 @@ export class AutoSessions {
     return { ...row, since: row.since.getTime() };
   }
 
-  /** It is safe to repeat. */
+  /** Idempotent. */
   async remember(
     keyId: number,
     session: Buffer,
@@ -49,7 +48,9 @@ export class AutoSessions {
     );
   }
 
-  /** This model made these tool calls. An id that another model used too tells nothing. Safe to repeat. */
+  /**
+   * Records that this model made these tool calls; idempotent. An id that another model also used becomes ambiguous.
+   */
   async called(keyId: number, model: string, calls: readonly string[]): Promise<void> {
     await this.database.query(
       `INSERT INTO autorouter_session AS s (key_id, session_hash, model, cached_tokens, expires_at)
@@ -58,14 +59,14 @@ export class AutoSessions {
        ON CONFLICT (key_id, session_hash) DO UPDATE
          SET model = CASE WHEN s.model = $3 OR s.expires_at <= now() THEN $3 ELSE $5 END,
              expires_at = excluded.expires_at`,
-      [keyId, callHashes(calls), model, CALLS_KEPT_HOURS, AMBIGUOUS],
+      [keyId, callHashes(calls), model, CALL_RETENTION_HOURS, AMBIGUOUS],
     );
   }
 
-  /** The one model that made these calls; null where it is unknown. */
+  /** The only model that made these calls; null if unknown. */
   async callerOf(keyId: number, calls: readonly string[]): Promise<string | null> {
     if (calls.length === 0) return null;
-    const rows = await this.database.query<Row<'autorouter_session', 'model'>>(
+    const rows = await this.database.query<TableRow<'autorouter_session', 'model'>>(
       `SELECT DISTINCT model FROM autorouter_session
         WHERE key_id = $1 AND session_hash = ANY($2::bytea[]) AND expires_at > now()`,
       [keyId, callHashes(calls)],
@@ -75,22 +76,22 @@ export class AutoSessions {
   }
 
   @RepeatingJob({ name: 'autorouter-sessions', cron: '25 * * * *' })
-  async forgetOld(signal: AbortSignal): Promise<void> {
-    let forgotten: number;
+  async deleteExpired(signal: AbortSignal): Promise<void> {
+    let deleted: number;
     do {
       const [row] = await this.database.query<{ forgotten: number }>(
         `WITH old AS (
            DELETE FROM autorouter_session WHERE (key_id, session_hash) IN (
              SELECT key_id, session_hash FROM autorouter_session WHERE expires_at < now()
-              ORDER BY expires_at LIMIT ${ROWS_AT_ONCE})
+              ORDER BY expires_at LIMIT ${BATCH_SIZE})
            RETURNING key_id)
          SELECT count(*)::integer AS forgotten FROM old`,
       );
-      forgotten = row?.forgotten ?? 0;
-    } while (forgotten === ROWS_AT_ONCE && !signal.aborted);
+      deleted = row?.forgotten ?? 0;
+    } while (deleted === BATCH_SIZE && !signal.aborted);
   }
 }
 
-/** They are set apart from conversations, which begin with the number of their key. */
+/** The prefix separates calls from conversations, whose text starts with the number of their key. */
 const callHashes = (calls: readonly string[]): Buffer[] =>
-  [...new Set(calls)].slice(0, MOST_CALLS).map((id) => hash('sha256', `call\n${id}`, 'buffer'));
+  [...new Set(calls)].slice(0, MAX_CALLS).map((id) => hash('sha256', `call\n${id}`, 'buffer'));

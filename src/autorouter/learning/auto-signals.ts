@@ -1,7 +1,6 @@
-/** Announces what was said of an answer, for what nodes believe of the reliability of its model. */
 export const autoSignalChannel = 'auto_signal';
 
-/** A change of the counts; one that is taken back is negative. */
+/** A change of the counts; negative when feedback is taken back. */
 export interface AnswerSignal {
   readonly organisationId: number;
   readonly model: string;
@@ -9,11 +8,11 @@ export interface AnswerSignal {
   readonly answered: number;
 }
 
-export const writtenSignal = ({ organisationId, model, failed, answered }: AnswerSignal): string =>
+export const formatSignal = ({ organisationId, model, failed, answered }: AnswerSignal): string =>
   `${organisationId} ${failed} ${answered} ${model}`;
 
-/** It is null where it is none. */
-export function readSignal(text: string): AnswerSignal | null {
+/** Returns null if the text is no signal. */
+export function parseSignal(text: string): AnswerSignal | null {
   const [, organisation, failed, answered, model] = /^(\d+) (-?\d) (-?\d) (.+)$/.exec(text) ?? [];
   if (model === undefined) return null;
   return {

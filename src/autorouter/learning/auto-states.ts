@@ -5,24 +5,24 @@ import { emptyState, type RouterState } from '../engine';
 import { autoStateChannel } from './auto-learner';
 import { catchUp, type LearnedState, readState } from './state-reader';
 
-/** The copy of one organisation; null where nothing was learned yet. */
-interface Copy {
+/** The copy of one organisation's state; `learned` is null if nothing was learned yet. */
+interface StateCopy {
   learned: LearnedState | null;
   reading: Promise<void> | null;
-  readAgain: boolean;
+  needsReread: boolean;
 }
 
-const MOST_ORGANISATIONS = 1_000;
-/** All organisations together have at most so many: about a hundred megabytes. */
-const MOST_EXAMPLES = 65_536;
+const MAX_ORGANISATIONS = 1_000;
+/** Limit over all organisations: about a hundred megabytes. */
+const MAX_EXAMPLES = 65_536;
 const READ_DEADLINE_MS = 500;
 
-/** This node's copies of what was learned, kept up to date by announcements and bounded in number and size. */
+/** Copies of learned states on this node, kept current by announcements and bounded in number and size. */
 @Injectable()
 export class AutoStates implements OnModuleInit {
-  private readonly copies = new Map<number, Copy>();
+  private readonly copies = new Map<number, StateCopy>();
   private readonly logger = new Logger(AutoStates.name);
-  private readonly nothing = emptyState();
+  private readonly untrainedState = emptyState();
 
   constructor(
     private readonly database: Database,
@@ -36,10 +36,10 @@ export class AutoStates implements OnModuleInit {
     });
   }
 
-  /** The state of an organisation is null where it cannot be had soon enough, and is still being read. */
+  /** Returns the state of an organisation; null if it cannot be read in time, in which case reading continues. */
   async of(organisationId: number): Promise<RouterState | null> {
-    const copy = this.copies.get(organisationId) ?? this.begin(organisationId);
-    this.touch(organisationId, copy);
+    const copy = this.copies.get(organisationId) ?? this.createCopy(organisationId);
+    this.markUsed(organisationId, copy);
     if (copy.learned === null && copy.reading !== null) {
       try {
         await withDeadline(READ_DEADLINE_MS, copy.reading);
@@ -47,18 +47,17 @@ export class AutoStates implements OnModuleInit {
         return null;
       }
     }
-    return copy.learned?.state ?? this.nothing;
+    return copy.learned?.state ?? this.untrainedState;
   }
 
-  /** This node keeps so many examples. */
   get examples(): number {
     let sum = 0;
     for (const { learned } of this.copies.values()) sum += learned?.state.memory.examples.length ?? 0;
     return sum;
   }
 
-  private begin(organisationId: number): Copy {
-    const copy: Copy = { learned: null, reading: null, readAgain: false };
+  private createCopy(organisationId: number): StateCopy {
+    const copy: StateCopy = { learned: null, reading: null, needsReread: false };
     this.copies.set(organisationId, copy);
     this.read(organisationId, copy);
     return copy;
@@ -67,12 +66,12 @@ export class AutoStates implements OnModuleInit {
   private refresh(organisationId: number): void {
     const copy = this.copies.get(organisationId);
     if (copy === undefined) return;
-    copy.readAgain = true;
+    copy.needsReread = true;
     if (copy.reading === null) this.read(organisationId, copy);
   }
 
-  /** One read at a time; a change during one is read after it. */
-  private read(organisationId: number, copy: Copy): void {
+  /** Reads are sequential; a change during a read triggers another. */
+  private read(organisationId: number, copy: StateCopy): void {
     copy.reading = this.readUntilSettled(organisationId, copy)
       .catch((error: unknown) => {
         this.copies.delete(organisationId);
@@ -85,24 +84,25 @@ export class AutoStates implements OnModuleInit {
     copy.reading.catch(() => undefined);
   }
 
-  private async readUntilSettled(organisationId: number, copy: Copy): Promise<void> {
+  private async readUntilSettled(organisationId: number, copy: StateCopy): Promise<void> {
     do {
-      copy.readAgain = false;
-      const newer = copy.learned === null ? null : await catchUp(this.database, organisationId, copy.learned);
-      copy.learned = newer ?? (await readState(this.database, organisationId));
-    } while (copy.readAgain);
-    this.makeRoom(organisationId);
+      copy.needsReread = false;
+      const updated =
+        copy.learned === null ? null : await catchUp(this.database, organisationId, copy.learned);
+      copy.learned = updated ?? (await readState(this.database, organisationId));
+    } while (copy.needsReread);
+    this.evictOld(organisationId);
   }
 
-  private touch(organisationId: number, copy: Copy): void {
+  private markUsed(organisationId: number, copy: StateCopy): void {
     this.copies.delete(organisationId);
     this.copies.set(organisationId, copy);
   }
 
-  /** The organisation that asked longest ago goes first; the newest stays, however large. */
-  private makeRoom(newest: number): void {
+  /** Evicts the least recently used organisation first; the newest stays regardless of size. */
+  private evictOld(newest: number): void {
     for (const organisationId of this.copies.keys()) {
-      if (this.copies.size <= MOST_ORGANISATIONS && this.examples <= MOST_EXAMPLES) return;
+      if (this.copies.size <= MAX_ORGANISATIONS && this.examples <= MAX_EXAMPLES) return;
       if (organisationId !== newest) this.copies.delete(organisationId);
     }
   }

@@ -1,5 +1,5 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
-import type { Database, Row } from '../../platform';
+import type { Database, TableRow } from '../../platform';
 import {
   type Calibration,
   emptyState,
@@ -11,48 +11,45 @@ import {
   type StoredState,
 } from '../engine';
 
-/** A copy of what was learned for one organisation, and how new it is. */
 export interface LearnedState {
   readonly state: RouterState;
   readonly version: bigint;
   readonly generation: number;
 }
 
-type StateRow = Row<'autorouter_state', 'version, generation, statistics_version'> & {
+type LearnedStateRow = TableRow<'autorouter_state', 'version, generation, statistics_version'> & {
   readonly statistics: StoredState | null;
   readonly calibration: Calibration | null;
 };
 
-type ExampleRow = Row<'autorouter_example', 'version'> & { readonly example: StoredExample };
+type ExampleRow = TableRow<'autorouter_example', 'version'> & { readonly example: StoredExample };
 
-/** It is as many as a state remembers one by one. */
-const REMEMBERED = 8_192;
-/** So much is learned before other work has its turn. */
-const AT_ONCE = 64;
+const MAX_REMEMBERED = 8_192;
+const BATCH_SIZE = 64;
 
-/** It is null where nothing was ever learned. */
+/** Returns null if nothing was ever learned. */
 export async function readState(database: Database, organisationId: number): Promise<LearnedState | null> {
   const row = await stateRow(database, organisationId);
   if (row === null) return null;
   const rows = await database.query<ExampleRow>(
     `SELECT version, example FROM (
        SELECT version, example FROM autorouter_example
-        WHERE organisation_id = $1 AND version <= $2 ORDER BY version DESC LIMIT ${REMEMBERED}) AS newest
+        WHERE organisation_id = $1 AND version <= $2 ORDER BY version DESC LIMIT ${MAX_REMEMBERED}) AS newest
       ORDER BY version`,
     [organisationId, row.version],
   );
-  const summed = BigInt(row.statisticsVersion);
-  const isSummed = ({ version }: ExampleRow): boolean => BigInt(version) <= summed;
+  const summedVersion = BigInt(row.statisticsVersion);
+  const isSummed = ({ version }: ExampleRow): boolean => BigInt(version) <= summedVersion;
   const state =
     row.statistics === null
       ? emptyState()
-      : loadedState(row.statistics, joined(rows.filter(isSummed).map(({ example }) => example)));
+      : loadedState(row.statistics, joinOutcomes(rows.filter(isSummed).map(({ example }) => example)));
   const later = row.statistics === null ? rows : rows.filter((each) => !isSummed(each));
-  await learnSlowly(state, later);
-  return finished(state, row);
+  await learnInBatches(state, later);
+  return toLearnedState(state, row);
 }
 
-/** Learns what is new since the copy was made; null where it has to be read anew. */
+/** Learns what is new since the copy was made; null if it has to be read completely. */
 export async function catchUp(
   database: Database,
   organisationId: number,
@@ -62,23 +59,23 @@ export async function catchUp(
   if (row === null || row.generation !== generation || BigInt(row.version) < version) return null;
   const rows = await database.query<ExampleRow>(
     `SELECT version, example FROM autorouter_example
-      WHERE organisation_id = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT ${REMEMBERED + 1}`,
+      WHERE organisation_id = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT ${MAX_REMEMBERED + 1}`,
     [organisationId, version.toString(), row.version],
   );
-  if (rows.length > REMEMBERED) return null;
-  await learnSlowly(state, rows);
-  return finished(state, row);
+  if (rows.length > MAX_REMEMBERED) return null;
+  await learnInBatches(state, rows);
+  return toLearnedState(state, row);
 }
 
-function finished(state: RouterState, row: StateRow): LearnedState {
+function toLearnedState(state: RouterState, row: LearnedStateRow): LearnedState {
   if (row.calibration === null) delete state.calibration;
   else state.calibration = row.calibration;
   state.version = Number(row.version);
   return { state, version: BigInt(row.version), generation: row.generation };
 }
 
-async function stateRow(database: Database, organisationId: number): Promise<StateRow | null> {
-  const [row] = await database.rows<StateRow>(
+async function stateRow(database: Database, organisationId: number): Promise<LearnedStateRow | null> {
+  const [row] = await database.rows<LearnedStateRow>(
     `SELECT version, generation, statistics, statistics_version, calibration FROM autorouter_state
       WHERE organisation_id = $1`,
     [organisationId],
@@ -86,24 +83,24 @@ async function stateRow(database: Database, organisationId: number): Promise<Sta
   return row ?? null;
 }
 
-/** Outcomes that came later under an id stand in rows of their own. */
-function joined(examples: readonly StoredExample[]): StoredExample[] {
+/** Outcomes that were learned later under an id are stored in separate rows. */
+function joinOutcomes(examples: readonly StoredExample[]): StoredExample[] {
   const byId = new Map<string, StoredExample>();
   for (const example of examples) {
-    const known = byId.get(example.id);
+    const existing = byId.get(example.id);
     byId.set(example.id, {
       ...example,
-      outcomes: known === undefined ? example.outcomes : [...known.outcomes, ...example.outcomes],
+      outcomes: existing === undefined ? example.outcomes : [...existing.outcomes, ...example.outcomes],
     });
   }
   return [...byId.values()];
 }
 
-async function learnSlowly(state: RouterState, rows: readonly ExampleRow[]): Promise<void> {
-  for (let from = 0; from < rows.length; from += AT_ONCE) {
+async function learnInBatches(state: RouterState, rows: readonly ExampleRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += BATCH_SIZE) {
     learnAll(
       state,
-      rows.slice(from, from + AT_ONCE).map(({ example }) => loadedExample(example)),
+      rows.slice(from, from + BATCH_SIZE).map(({ example }) => loadedExample(example)),
     );
     await yieldTurn();
   }

@@ -2,84 +2,83 @@ import { MODEL_PATTERN } from '../../catalogue';
 import {
   decimal,
   fault,
-  filled,
+  nonEmptyLine,
   formatUsd,
   line,
   matching,
   type Nano,
   nanoPerUsd,
-  truth,
+  trueOrFalse,
   typedDollars,
   type ValidationIssue,
-  whole,
+  integer,
   wordsOf,
 } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { ROUTER_ALGORITHMS } from '../engine';
 import { autoModes } from './auto-settings';
 import type { AutoSettingsChange } from './auto-settings.store';
 
-const MOST_PATTERNS = 200;
-const MOST_COST: Nano = 1_000n * nanoPerUsd;
+const MAX_PATTERNS = 200;
+const MAX_COST: Nano = 1_000n * nanoPerUsd;
 
-const name = filled(128).orNone();
+const name = nonEmptyLine(128).orNone();
 const patterns = wordsOf(
   matching(MODEL_PATTERN, 'names of models, in which * stands for any characters'),
-  MOST_PATTERNS,
+  MAX_PATTERNS,
 );
 
-/** Settings of one level as a form or JSON gives them: a field that is missing stays, an empty one is taken back. */
+/** Settings of one level from a form or JSON. A missing field is left unchanged; an empty one resets it. */
 export class AutoForm {
-  /** Others have a code of their own. */
-  @Takes(name.told({ enum: autoModes }))
+  /** Other values are refused with `unsupported_auto_mode`. */
+  @ParsedBy(name.withSchema({ enum: autoModes }))
   mode?: string | null;
 
-  @Takes(name.told({ enum: ROUTER_ALGORITHMS }))
+  @ParsedBy(name.withSchema({ enum: ROUTER_ALGORITHMS }))
   algorithm?: string | null;
 
-  @Takes(whole(0, 10).orNone())
+  @ParsedBy(integer(0, 10).orNone())
   dial?: number | null;
 
-  @Takes(name)
+  @ParsedBy(name)
   reference_model?: string | null;
 
-  /** A list, or names with commas or spaces between; `*` stands for any characters. */
-  @Takes(patterns.orNone())
+  /** A list, or names separated by commas or spaces; `*` stands for any characters. */
+  @ParsedBy(patterns.orNone())
   include?: string[] | null;
 
-  @Takes(patterns.orNone())
+  @ParsedBy(patterns.orNone())
   exclude?: string[] | null;
 
-  @Takes(decimal(0, 1).orNone())
+  @ParsedBy(decimal(0, 1).orNone())
   min_quality?: number | null;
 
-  /** It is in US dollars. */
-  @Takes(typedDollars.orNone().told({ maximum: Number(MOST_COST / nanoPerUsd) }))
+  /** In US dollars. */
+  @ParsedBy(typedDollars.orNone().withSchema({ maximum: Number(MAX_COST / nanoPerUsd) }))
   max_cost_per_request?: Nano | null;
 
-  @Takes(whole(1, 600_000).orNone())
+  @ParsedBy(integer(1, 600_000).orNone())
   latency_target_ms?: number | null;
 
-  @Takes(truth.orNone())
+  @ParsedBy(trueOrFalse.orNone())
   stickiness?: boolean | null;
 
-  @Takes(whole(1, 1_440).orNone())
+  @ParsedBy(integer(1, 1_440).orNone())
   stickiness_minutes?: number | null;
 
-  @Takes(name)
+  @ParsedBy(name)
   fallback_model?: string | null;
 
-  @Takes(truth.orNone())
+  @ParsedBy(trueOrFalse.orNone())
   locked?: boolean | null;
 
-  /** It is the version of the settings that were shown. */
-  @Takes(line(64).optional())
+  @ParsedBy(line(64).optional())
   version?: string;
 }
 
-/** The change that a form asks for. Models it names must be of the catalogue. */
+/** The change that a form requests. Models it names must be in the catalogue. */
 export function readAutoForm(
-  { mode, algorithm, max_cost_per_request: cost, version: _shown, ...form }: AutoForm,
+  { mode, algorithm, max_cost_per_request: cost, version: _version, ...form }: AutoForm,
   isModel: (name: string) => boolean,
 ): AutoSettingsChange {
   for (const param of ['reference_model', 'fallback_model'] as const) {
@@ -93,20 +92,20 @@ export function readAutoForm(
   }
   return {
     ...form,
-    mode: known(mode, autoModes, () =>
-      fault('unsupported_auto_mode', { status: 422, ...notOneOf('mode', autoModes) }),
+    mode: requireOneOf(mode, autoModes, () =>
+      fault('unsupported_auto_mode', { status: 422, ...notOneOfError('mode', autoModes) }),
     ),
-    algorithm: known(algorithm, ROUTER_ALGORITHMS, () =>
+    algorithm: requireOneOf(algorithm, ROUTER_ALGORITHMS, () =>
       fault('unsupported_autorouter_algorithm', {
         status: 422,
-        ...notOneOf('algorithm', ROUTER_ALGORITHMS),
+        ...notOneOfError('algorithm', ROUTER_ALGORITHMS),
       }),
     ),
-    max_cost_per_request: cost === undefined || cost === null ? cost : costWithin(cost),
+    max_cost_per_request: cost === undefined || cost === null ? cost : checkedCost(cost),
   };
 }
 
-const notOneOf = (param: string, names: readonly string[]) => ({
+const notOneOfError = (param: string, names: readonly string[]) => ({
   param,
   message: `${param} is one of ${names.join(', ')}.`,
   details: {
@@ -117,7 +116,7 @@ const notOneOf = (param: string, names: readonly string[]) => ({
   },
 });
 
-function known<Name extends string>(
+function requireOneOf<Name extends string>(
   value: string | null | undefined,
   names: readonly Name[],
   refusal: () => Error,
@@ -128,11 +127,11 @@ function known<Name extends string>(
   return name;
 }
 
-function costWithin(cost: Nano): string {
-  if (cost > 0n && cost <= MOST_COST) return formatUsd(cost);
+function checkedCost(cost: Nano): string {
+  if (cost > 0n && cost <= MAX_COST) return formatUsd(cost);
   throw fault('validation_error', {
     param: 'max_cost_per_request',
-    message: `max_cost_per_request is an amount of US dollars above 0 and up to ${formatUsd(MOST_COST)}.`,
-    details: { reason: 'dollars', most: Number(MOST_COST / nanoPerUsd) },
+    message: `max_cost_per_request is an amount of US dollars above 0 and up to ${formatUsd(MAX_COST)}.`,
+    details: { reason: 'dollars', most: Number(MAX_COST / nanoPerUsd) },
   });
 }

@@ -5,20 +5,20 @@ import type { EffectiveAutoPolicy } from './auto-settings';
 import { type AutoAudience, autoSettingsChannel, AutoSettingsStore } from './auto-settings.store';
 import { effectivePolicy } from './effective-policy';
 
-interface Kept {
+interface CachedPolicy {
   readonly policy: Promise<EffectiveAutoPolicy>;
   until: number;
 }
 
-const MOST_CALLERS = 10_000;
-/** Announcements end a copy within milliseconds; this ends it where none arrive. */
-const KEPT_MS = 5_000;
+const MAX_CALLERS = 10_000;
+/** Announcements expire a copy within milliseconds; this limit applies if none arrive. */
+const CACHE_TTL_MS = 5_000;
 const READ_DEADLINE_MS = 2_000;
 
-/** This node's copies of the policies that callers of `auto` are under. One that cannot be read anew stays. */
+/** Caches the effective policies of callers of `auto`. A policy that cannot be refreshed stays in force. */
 @Injectable()
 export class AutoPolicies implements OnModuleInit {
-  private readonly kept = new Map<string, Kept>();
+  private readonly cache = new Map<string, CachedPolicy>();
 
   constructor(
     private readonly store: AutoSettingsStore,
@@ -26,40 +26,39 @@ export class AutoPolicies implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const doubt = (): void => {
-      for (const each of this.kept.values()) each.until = 0;
+    const expireAll = (): void => {
+      for (const each of this.cache.values()) each.until = 0;
     };
-    await this.notifications.on(autoSettingsChannel, doubt);
-    this.notifications.onGap(doubt);
-    this.store.follow(doubt);
+    await this.notifications.on(autoSettingsChannel, expireAll);
+    this.notifications.onGap(expireAll);
+    this.store.onChange(expireAll);
   }
 
-  /** The policy of a caller takes every level together. */
   of(audience: AutoAudience): Promise<EffectiveAutoPolicy> {
     const key = `${audience.organisationId} ${audience.userId} ${audience.keyId}`;
-    const known = this.kept.get(key);
+    const cached = this.cache.get(key);
     const now = monotonicMs();
-    if (known !== undefined && known.until > now) return known.policy;
-    const policy = this.read(audience, known?.policy);
-    this.kept.delete(key);
-    this.kept.set(key, { policy, until: now + KEPT_MS });
-    policy.catch(() => this.kept.delete(key));
-    if (this.kept.size > MOST_CALLERS) {
-      const oldest = this.kept.keys().next();
-      if (!oldest.done) this.kept.delete(oldest.value);
+    if (cached !== undefined && cached.until > now) return cached.policy;
+    const policy = this.read(audience, cached?.policy);
+    this.cache.delete(key);
+    this.cache.set(key, { policy, until: now + CACHE_TTL_MS });
+    policy.catch(() => this.cache.delete(key));
+    if (this.cache.size > MAX_CALLERS) {
+      const oldest = this.cache.keys().next();
+      if (!oldest.done) this.cache.delete(oldest.value);
     }
     return policy;
   }
 
   private async read(
     audience: AutoAudience,
-    before: Promise<EffectiveAutoPolicy> | undefined,
+    previous: Promise<EffectiveAutoPolicy> | undefined,
   ): Promise<EffectiveAutoPolicy> {
     try {
       return effectivePolicy(await withDeadline(READ_DEADLINE_MS, this.store.levels(audience)));
     } catch (error) {
-      if (before === undefined) throw error;
-      return before;
+      if (previous === undefined) throw error;
+      return previous;
     }
   }
 }

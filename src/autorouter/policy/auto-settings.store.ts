@@ -1,34 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
-import { refuseStale, versionOf } from '../../kernel';
-import { Database, Notifications, readRows, type Row, type Tx } from '../../platform';
+import { rejectStale, versionOf } from '../../kernel';
+import { Database, Notifications, readRows, type TableRow, type Tx } from '../../platform';
 import type { AutoLevel, AutoLevels, AutoSettings } from './auto-settings';
 
-/** Settings belong to one of these owners; the platform has no id. */
+/** Owner of settings; the platform has no id. */
 export type AutoSettingsOwner =
   { readonly level: 'platform' } | { readonly level: Exclude<AutoLevel, 'platform'>; readonly id: number };
 
-/** The settings of one request are read for this audience. */
 export interface AutoAudience {
   readonly organisationId: number | null;
   readonly userId: number | null;
   readonly keyId: number | null;
 }
 
-/** A field of null takes back what this level said. */
+/** A null field resets the setting of this level. */
 export type AutoSettingsChange = { readonly [Name in keyof AutoSettings]?: AutoSettings[Name] | null };
 
-type SettingRow = Row<'engine_setting', 'organisation_id, user_id, key_id'> & {
+type AutoSettingRow = TableRow<'engine_setting', 'organisation_id, user_id, key_id'> & {
   readonly settings: AutoSettings;
 };
 
-/** Every change of a policy is announced here. */
 export const autoSettingsChannel = 'auto_settings';
 
-/** Keeps what each level says about `auto`. */
 @Injectable()
 export class AutoSettingsStore {
-  private readonly followers: (() => void)[] = [];
+  private readonly listeners: (() => void)[] = [];
 
   constructor(
     private readonly database: Database,
@@ -36,13 +33,12 @@ export class AutoSettingsStore {
     private readonly notifications: Notifications,
   ) {}
 
-  follow(follower: () => void): void {
-    this.followers.push(follower);
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
-  /** These settings were made for this owner alone. */
   async of(owner: AutoSettingsOwner): Promise<AutoSettings> {
-    const [row] = await this.database.rows<SettingRow>(
+    const [row] = await this.database.rows<AutoSettingRow>(
       `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
       columnsOf(owner),
     );
@@ -50,7 +46,7 @@ export class AutoSettingsStore {
   }
 
   async levels({ organisationId, userId, keyId }: AutoAudience): Promise<AutoLevels> {
-    const rows = await this.database.rows<SettingRow>(
+    const rows = await this.database.rows<AutoSettingRow>(
       `SELECT organisation_id, user_id, key_id, settings FROM engine_setting
         WHERE engine = 'autorouter' AND (num_nonnulls(organisation_id, user_id, key_id) = 0
            OR organisation_id = $1 OR user_id = $2 OR key_id = $3)`,
@@ -59,10 +55,10 @@ export class AutoSettingsStore {
     return Object.fromEntries(rows.map((row) => [levelOf(row), row.settings]));
   }
 
-  /** Only what is given changes; `concerns` decides who reads of it. */
+  /** Changes only the given fields; `concerns` decides who sees the activity. */
   async set(
     owner: AutoSettingsOwner,
-    wanted: AutoSettingsChange,
+    change: AutoSettingsChange,
     {
       label,
       shown,
@@ -72,14 +68,16 @@ export class AutoSettingsStore {
       readonly shown?: string | undefined;
     },
   ): Promise<AutoSettings> {
-    const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+    const definedFields = Object.fromEntries(
+      Object.entries(change).filter(([, value]) => value !== undefined),
+    );
     const settings = await this.database.transaction(async (tx) => {
       const before = await lockedSettings(tx, owner);
-      refuseStale(shown, versionOf(before));
-      const changes = changesOf(before, given);
-      const after = withoutNulls({ ...before, ...given });
+      rejectStale(shown, versionOf(before));
+      const changes = changesOf(before, definedFields);
+      const after = withoutNulls({ ...before, ...definedFields });
       if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return after;
       }
       await tx.query(`UPDATE engine_setting SET settings = $4, updated_at = now() WHERE ${ofOwner}`, [
@@ -99,8 +97,8 @@ export class AutoSettingsStore {
       await this.notifications.notify(tx, autoSettingsChannel, owner.level);
       return after;
     });
-    // The next request on this node may come before the announcement.
-    for (const follow of this.followers) follow();
+    // The next request on this node can come before the announcement.
+    for (const notifyListener of this.listeners) notifyListener();
     return settings;
   }
 }
@@ -111,14 +109,14 @@ const ofOwner = `engine = 'autorouter' AND organisation_id IS NOT DISTINCT FROM 
 const columnsOf = (owner: AutoSettingsOwner): (number | null)[] =>
   (['organisation', 'user', 'key'] as const).map((level) => (owner.level === level ? owner.id : null));
 
-/** Changes of one level take turns. */
+/** Serialises changes of one level. */
 async function lockedSettings(tx: Tx, owner: AutoSettingsOwner): Promise<AutoSettings> {
   await tx.query(
     `INSERT INTO engine_setting (engine, organisation_id, user_id, key_id, settings)
      VALUES ('autorouter', $1, $2, $3, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
     columnsOf(owner),
   );
-  const [row] = await readRows<SettingRow>(
+  const [row] = await readRows<AutoSettingRow>(
     tx,
     `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
     columnsOf(owner),
@@ -129,7 +127,7 @@ async function lockedSettings(tx: Tx, owner: AutoSettingsOwner): Promise<AutoSet
 const withoutNulls = (settings: object): AutoSettings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 
-function levelOf({ organisationId, userId, keyId }: SettingRow): AutoLevel {
+function levelOf({ organisationId, userId, keyId }: AutoSettingRow): AutoLevel {
   if (keyId !== null) return 'key';
   if (userId !== null) return 'user';
   return organisationId === null ? 'platform' : 'organisation';

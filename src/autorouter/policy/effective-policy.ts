@@ -5,10 +5,10 @@ import {
   type AutoLevels,
   type AutoSettings,
   type EffectiveAutoPolicy,
-  usualAutoSettings,
+  defaultAutoSettings,
 } from './auto-settings';
 
-const replaced = [
+const overridableSettings = [
   'mode',
   'algorithm',
   'dial',
@@ -21,25 +21,24 @@ const replaced = [
 
 type Sources = Partial<Record<keyof AutoSettings, AutoLevel>>;
 
-/** These locks count in this order: the key's is an administrator's, and a person's own does not undo it. */
+/** Precedence of locks: an administrator sets the key's, so a user's own does not undo it. */
 const lockOrder: readonly AutoLevel[] = ['platform', 'organisation', 'key', 'user'];
 
 /**
- * The levels taken together. Choices of a narrower level replace those of a wider one, unless that is locked; limits
- * add up whatever is locked, and the tightest counts.
+ * Combines the levels. Narrower levels override choices unless locked; of limits the tightest applies, even if locked.
  */
 export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   const lockedBy = lockOrder.find((level) => levels[level]?.locked === true) ?? null;
   const effectiveLevels =
     lockedBy === null ? autoLevels : autoLevels.slice(0, autoLevels.indexOf(lockedBy) + 1);
   const sources: Sources = {};
-  let choices: AutoSettings = usualAutoSettings;
+  let choices: AutoSettings = defaultAutoSettings;
   for (const level of effectiveLevels)
     choices = { ...choices, ...choicesOf(level, levels[level] ?? {}, sources) };
   return {
-    ...usualAutoSettings,
+    ...defaultAutoSettings,
     ...choices,
-    ...tightest(levels, sources),
+    ...tightestLimits(levels, sources),
     includes: autoLevels.flatMap((level) => {
       const names = levels[level]?.include ?? [];
       return names.length === 0 ? [] : [names];
@@ -51,30 +50,29 @@ export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   };
 }
 
-/** This says whether a request for `auto` can be answered at all. */
 export const answersAuto = ({
   mode,
   fallback_model: fallback,
 }: Pick<EffectiveAutoPolicy, 'mode' | 'fallback_model'>): boolean => mode !== 'off' || fallback !== undefined;
 
 function choicesOf(level: AutoLevel, settings: AutoSettings, sources: Sources): AutoSettings {
-  const given = replaced.filter((name) => settings[name] !== undefined);
-  for (const name of given) sources[name] = level;
-  return Object.fromEntries(given.map((name) => [name, settings[name]]));
+  const ownSettings = overridableSettings.filter((name) => settings[name] !== undefined);
+  for (const name of ownSettings) sources[name] = level;
+  return Object.fromEntries(ownSettings.map((name) => [name, settings[name]]));
 }
 
-/** A narrower level may ask for more quality and for less cost than a wider one, never the other way round. */
-function tightest(levels: AutoLevels, sources: Sources): AutoSettings {
+/** A narrower level can require more quality and less cost than a wider one, never the reverse. */
+function tightestLimits(levels: AutoLevels, sources: Sources): AutoSettings {
   let quality: number | undefined;
   let cost: string | undefined;
   for (const level of autoLevels) {
-    const { min_quality: least, max_cost_per_request: most } = levels[level] ?? {};
-    if (least !== undefined && (quality === undefined || least > quality)) {
-      quality = least;
+    const { min_quality: levelMinQuality, max_cost_per_request: levelMaxCost } = levels[level] ?? {};
+    if (levelMinQuality !== undefined && (quality === undefined || levelMinQuality > quality)) {
+      quality = levelMinQuality;
       sources.min_quality = level;
     }
-    if (most !== undefined && (cost === undefined || parseUsd(most) < parseUsd(cost))) {
-      cost = most;
+    if (levelMaxCost !== undefined && (cost === undefined || parseUsd(levelMaxCost) < parseUsd(cost))) {
+      cost = levelMaxCost;
       sources.max_cost_per_request = level;
     }
   }

@@ -1,7 +1,7 @@
 import { matchesPattern, type ModelView } from '../../catalogue';
 import type { EffectiveAutoPolicy } from './auto-settings';
 
-/** Every level that names models has to name it, and none may exclude it; aliases count as the model. */
+/** Every level with an include list must match the model, and no level can exclude it; aliases count as the model. */
 export function isIncluded(
   { name, aliases }: ModelView,
   { includes, excludes }: EffectiveAutoPolicy,

@@ -1,20 +1,20 @@
-import type { Part, PartStore } from './part-store';
+import type { BackupPart, PartStore } from './part-store';
 
-/** A part is held in memory while it is packed and sent. Its digests hold up requests for a few milliseconds. */
-const LARGEST_PART = 2 * 1024 * 1024;
-/** Where the content suggests a cut, a part as long as this ends. */
-const SUGGESTED_PART = 1024 * 1024;
+/** A part is held in memory while it is packed and sent; hashing it delays requests by a few milliseconds. */
+const MAX_PART_BYTES = 2 * 1024 * 1024;
+/** Minimum length of a part that ends at a suggested cut. */
+const MIN_SUGGESTED_PART_BYTES = 1024 * 1024;
 
 export interface StoredFile {
   readonly path: string;
   readonly bytes: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly BackupPart[];
 }
 
-/** Cuts a stream of bytes into parts. Cuts at the beginnings of things let a second try find the same parts again. */
+/** Cuts a stream of bytes into parts. Cuts at file boundaries let a second attempt produce the same parts again. */
 export class PartWriter {
-  private readonly parts: Part[] = [];
-  private readonly buffer = Buffer.allocUnsafe(LARGEST_PART);
+  private readonly parts: BackupPart[] = [];
+  private readonly buffer = Buffer.allocUnsafe(MAX_PART_BYTES);
   private filled = 0;
   private total = 0;
 
@@ -25,17 +25,17 @@ export class PartWriter {
 
   async write(bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length;) {
-      const taken = bytes.copy(this.buffer, this.filled, at);
-      at += taken;
-      this.filled += taken;
-      this.total += taken;
-      if (this.filled === LARGEST_PART) await this.flush();
+      const copied = bytes.copy(this.buffer, this.filled, at);
+      at += copied;
+      this.filled += copied;
+      this.total += copied;
+      if (this.filled === MAX_PART_BYTES) await this.flush();
     }
   }
 
-  /** A good place for a cut. */
+  /** Marks a suitable position for a cut. */
   async suggestCut(): Promise<void> {
-    if (this.filled >= SUGGESTED_PART) await this.flush();
+    if (this.filled >= MIN_SUGGESTED_PART_BYTES) await this.flush();
   }
 
   async end(): Promise<StoredFile> {

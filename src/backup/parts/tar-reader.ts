@@ -6,11 +6,10 @@ export interface TarEntry {
   readonly bytes: number;
 }
 
-/** What is done with the entries of an archive as they come. */
 export interface TarVisitor {
-  begin(entry: TarEntry): Promise<void> | void;
+  start(entry: TarEntry): Promise<void> | void;
   data(bytes: Buffer): Promise<void> | void;
-  /** A file is over. */
+  /** Called at the end of a file. */
   end(): Promise<void> | void;
 }
 
@@ -19,80 +18,79 @@ const BLOCK = 512;
 /** Reads the archives of a base backup: ustar, with plain files and folders, and sizes beyond 8 GB in binary. */
 export class TarReader {
   private header = Buffer.alloc(0);
-  private left = 0;
+  private remaining = 0;
   private padding = 0;
-  private ended = false;
+  private hasEnded = false;
 
   constructor(private readonly visitor: TarVisitor) {}
 
-  /** True between two entries. */
   get isBetween(): boolean {
-    return this.left === 0 && this.padding === 0 && this.header.length === 0;
+    return this.remaining === 0 && this.padding === 0 && this.header.length === 0;
   }
 
   async write(bytes: Buffer): Promise<void> {
-    for (let rest = bytes; rest.length > 0 && !this.ended;) rest = rest.subarray(await this.take(rest));
+    for (let rest = bytes; rest.length > 0 && !this.hasEnded;) rest = rest.subarray(await this.consume(rest));
   }
 
-  /** Says whether the archive stopped in the middle of something. */
+  /** Throws if the archive ends in the middle of an entry. */
   finish(): void {
-    if (this.left > 0 || this.header.length > 0)
+    if (this.remaining > 0 || this.header.length > 0)
       throw new BackupError('The archive of the base backup ends too early.');
   }
 
-  /** Returns how many bytes it has dealt with. */
-  private async take(bytes: Buffer): Promise<number> {
-    if (this.left > 0) return this.takeData(bytes);
+  /** Returns the number of bytes consumed. */
+  private async consume(bytes: Buffer): Promise<number> {
+    if (this.remaining > 0) return this.consumeData(bytes);
     if (this.padding > 0) {
       const skipped = Math.min(this.padding, bytes.length);
       this.padding -= skipped;
       return skipped;
     }
-    const wanted = Math.min(BLOCK - this.header.length, bytes.length);
-    this.header = Buffer.concat([this.header, bytes.subarray(0, wanted)]);
+    const headerBytes = Math.min(BLOCK - this.header.length, bytes.length);
+    this.header = Buffer.concat([this.header, bytes.subarray(0, headerBytes)]);
     if (this.header.length === BLOCK) {
       const block = this.header;
       this.header = Buffer.alloc(0);
-      await this.begin(block);
+      await this.startEntry(block);
     }
-    return wanted;
+    return headerBytes;
   }
 
-  private async takeData(bytes: Buffer): Promise<number> {
-    const piece = bytes.subarray(0, this.left);
+  private async consumeData(bytes: Buffer): Promise<number> {
+    const piece = bytes.subarray(0, this.remaining);
     await this.visitor.data(piece);
-    this.left -= piece.length;
-    if (this.left === 0) await this.visitor.end();
+    this.remaining -= piece.length;
+    if (this.remaining === 0) await this.visitor.end();
     return piece.length;
   }
 
-  private async begin(block: Buffer): Promise<void> {
+  private async startEntry(block: Buffer): Promise<void> {
     if (block.every((byte) => byte === 0)) {
-      this.ended = true;
+      this.hasEnded = true;
       return;
     }
     const entry = entryOf(block);
-    await this.visitor.begin(entry);
+    await this.visitor.start(entry);
     if (entry.kind === 'folder') return;
-    this.left = entry.bytes;
+    this.remaining = entry.bytes;
     this.padding = (BLOCK - (entry.bytes % BLOCK)) % BLOCK;
     if (entry.bytes === 0) await this.visitor.end();
   }
 }
 
-export const leadsOutside = (path: string): boolean => path.startsWith('/') || path.split('/').includes('..');
+export const isOutside = (path: string): boolean => path.startsWith('/') || path.split('/').includes('..');
 
 const kinds: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '5': 'folder' };
 
 function entryOf(block: Buffer): TarEntry {
   const path = textIn(block, 0, 100);
-  const sum = block.reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
   if (parseInt(textIn(block, 148, 8), 8) !== sum)
     throw new BackupError('The archive of the base backup is damaged: a header does not fit its checksum.');
   const kind = kinds[String.fromCharCode(block[156] ?? 0)];
   if (kind === undefined)
     throw new BackupError(`The base backup has ${path}, which is neither file nor folder.`);
-  if (leadsOutside(path)) throw new BackupError(`The base backup has ${path}, which lies outside of it.`);
+  if (isOutside(path)) throw new BackupError(`The base backup has ${path}, which lies outside of it.`);
   return {
     path: path.replace(/^\.\//, '').replace(/\/$/, ''),
     kind,

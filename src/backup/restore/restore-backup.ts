@@ -2,7 +2,7 @@ import { mkdirSync, openSync, closeSync, writeFileSync, writeSync } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import { claimForRestore, RestoredPostgres } from '../../platform';
 import { BackupError, UnreadableObject } from '../backup-error';
-import { type ClusterFacts, folderOf, type Manifest, momentOf } from '../manifest';
+import { type ClusterDescription, folderOf, type Manifest, momentOf } from '../manifest';
 import { FileCheck } from '../parts/file-list';
 import { PartStore } from '../parts/part-store';
 import type { StoredFile } from '../parts/part-writer';
@@ -25,43 +25,45 @@ export interface RestoreOptions {
   readonly into: string;
   readonly manifest: Manifest;
   readonly coverage: Coverage | null;
-  /** Everything until then; undefined: as much as there is. */
+  /** Restores everything until this moment; undefined restores as much as there is. */
   readonly at?: Date;
   readonly progress?: (progress: RestoreProgress) => void;
   readonly signal?: AbortSignal;
 }
 
-export interface Restored {
-  /** Nothing that was committed before it is missing, and nothing committed after it is there. */
+export interface RestoreResult {
+  /** Nothing committed before this moment is missing, and nothing committed after it is present. */
   readonly moment: Date;
   readonly lastTransaction: Date | null;
   readonly segments: number;
 }
 
-/** It lies in the data folder of a restored installation, which starts quarantined where it is. */
+/** Marker in the data folder of a restored installation, which starts quarantined if the file exists. */
 const RESTORED_FILE = 'restored.json';
 
-/** Unpacks a backup into an empty folder, and replays the log up to the moment. */
-export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { manifest } = options;
   const into = resolve(options.into);
   const claim = claimForRestore(into);
   if (claim === null) throw new BackupError(`${into} is not empty. Name an empty folder, or a new one.`);
   try {
     return manifest.cluster === null
-      ? await restoreFilesAlone(options, into)
+      ? await restoreFilesOnly(options, into)
       : await restoreCluster(options, into, manifest.cluster);
   } finally {
     claim.release();
   }
 }
 
-/** Its database is elsewhere, and only its operator knows of which moment that is: no quarantine begins by itself. */
-async function restoreFilesAlone(
+/**
+ * Restores only files, without quarantine: the database is elsewhere, and only its operator knows which moment it is
+ * from.
+ */
+async function restoreFilesOnly(
   { target, key, manifest, progress }: RestoreOptions,
   into: string,
-): Promise<Restored> {
-  const contents = await contentsOf(new PartStore(target, key, folderOf(manifest.id)), manifest);
+): Promise<RestoreResult> {
+  const contents = await readContents(new PartStore(target, key, folderOf(manifest.id)), manifest);
   mkdirSync(into, { recursive: true, mode: 0o700 });
   writeFiles(contents, into);
   const doneBytes = contents.reduce((sum, { content }) => sum + content.length, 0);
@@ -72,32 +74,33 @@ async function restoreFilesAlone(
 async function restoreCluster(
   options: RestoreOptions,
   into: string,
-  cluster: ClusterFacts,
-): Promise<Restored> {
+  cluster: ClusterDescription,
+): Promise<RestoreResult> {
   const { target, key, manifest, at, progress, signal } = options;
   const store = new PartStore(target, key, folderOf(manifest.id));
-  const place = await RestoredPostgres.prepare(into);
-  const contents = await contentsOf(store, manifest);
-  for (const { content } of contents.filter(({ path }) => path === PASSWORDS)) place.writePasswords(content);
+  const postgres = await RestoredPostgres.prepare(into);
+  const contents = await readContents(store, manifest);
+  for (const { content } of contents.filter(({ path }) => path === PASSWORDS))
+    postgres.writePasswords(content);
   writeFiles(
     contents.filter(({ path }) => path !== PASSWORDS),
     into,
   );
-  await unpack(store, cluster, place, options);
+  await unpack(store, cluster, postgres, options);
   const archive = new WalArchive(target, key);
   const segments = new Set(options.coverage?.segments);
   let doneBytes = 0;
-  const { lastTransaction, segments: given } = await place.recover({
+  const { lastTransaction, segments: replayedSegments } = await postgres.recover({
     ...(at === undefined ? {} : { until: at }),
     ...(signal === undefined ? {} : { signal }),
     async fetch(name) {
-      if (isHistory(name)) return historyFile(archive, cluster, name);
+      if (isHistory(name)) return fetchHistory(archive, cluster, name);
       if (!segments.has(name)) return null;
-      const found = await segmentOf(archive, cluster, name);
-      if (found === null) return null;
-      doneBytes += found.content.length;
+      const segment = await fetchSegment(archive, cluster, name);
+      if (segment === null) return null;
+      doneBytes += segment.content.length;
       progress?.({ step: 'log', doneBytes, expectedBytes: segments.size * cluster.segmentBytes });
-      return found.content;
+      return segment.content;
     },
   });
   const moment = at ?? latest([lastTransaction, options.coverage?.until ?? momentOf(manifest)]);
@@ -108,33 +111,33 @@ async function restoreCluster(
     restoredAt: new Date().toISOString(),
   };
   writeFileSync(join(into, RESTORED_FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
-  place.finish();
-  return { moment, lastTransaction, segments: given };
+  postgres.finish();
+  return { moment, lastTransaction, segments: replayedSegments };
 }
 
-/** Null: the server takes its own copy, which came with the base backup. */
-async function segmentOf(
+/** Returns null if the server uses its own copy, which came with the base backup. */
+async function fetchSegment(
   archive: WalArchive,
-  { timeline, endLsn, segmentBytes }: ClusterFacts,
+  { timeline, endLsn, segmentBytes }: ClusterDescription,
   name: string,
 ): Promise<ArchivedSegment | null> {
-  const isSpare = name <= segmentAt(timeline, readLsn(endLsn) - 1n, segmentBytes);
+  const isInBaseBackup = name <= segmentAt(timeline, readLsn(endLsn) - 1n, segmentBytes);
   try {
     const segment = await archive.get(name);
-    if (segment !== null || isSpare) return segment;
+    if (segment !== null || isInBaseBackup) return segment;
     throw new BackupError(`The segment ${name} of the log is no longer in the target.`);
   } catch (error) {
-    if (isSpare && error instanceof UnreadableObject) return null;
+    if (isInBaseBackup && error instanceof UnreadableObject) return null;
     throw error;
   }
 }
 
-/** Its existence alone tells the server that a timeline is taken. */
-const TAKEN = Buffer.from('# taken by another restore\n');
+/** The mere existence of this content tells the server that a timeline is in use. */
+const TIMELINE_IN_USE = Buffer.from('# taken by another restore\n');
 
-async function historyFile(
+async function fetchHistory(
   archive: WalArchive,
-  { timeline }: ClusterFacts,
+  { timeline }: ClusterDescription,
   name: string,
 ): Promise<Buffer | null> {
   const history = await archive.get(name).catch((error: unknown) => {
@@ -143,7 +146,7 @@ async function historyFile(
   });
   if (history !== null) return history.content;
   // The history of the backup's own timeline came with the base backup.
-  return timelineOf(name) > timeline && (await archive.hasTimeline(name)) ? TAKEN : null;
+  return timelineOf(name) > timeline && (await archive.hasTimeline(name)) ? TIMELINE_IN_USE : null;
 }
 
 const latest = (moments: readonly (Date | null)[]): Date =>
@@ -154,9 +157,9 @@ interface FileContent {
   readonly content: Buffer;
 }
 
-async function contentsOf(store: PartStore, { files }: Manifest): Promise<FileContent[]> {
+async function readContents(store: PartStore, { files }: Manifest): Promise<FileContent[]> {
   const contents: FileContent[] = [];
-  for (const file of files) contents.push({ path: file.path, content: await contentOf(store, file) });
+  for (const file of files) contents.push({ path: file.path, content: await readContent(store, file) });
   return contents;
 }
 
@@ -168,7 +171,7 @@ function writeFiles(contents: readonly FileContent[], into: string): void {
   }
 }
 
-async function contentOf(store: PartStore, { parts }: StoredFile): Promise<Buffer> {
+async function readContent(store: PartStore, { parts }: StoredFile): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (const part of parts) pieces.push(await store.get(part));
   return Buffer.concat(pieces);
@@ -176,12 +179,12 @@ async function contentOf(store: PartStore, { parts }: StoredFile): Promise<Buffe
 
 async function unpack(
   store: PartStore,
-  cluster: ClusterFacts,
-  place: RestoredPostgres,
+  cluster: ClusterDescription,
+  postgres: RestoredPostgres,
   { progress, signal }: RestoreOptions,
 ): Promise<void> {
   const check = new FileCheck();
-  const tar = new TarReader(new Unpacking(place, check));
+  const tar = new TarReader(new ArchiveUnpacker(postgres, check));
   let doneBytes = 0;
   for (const part of cluster.base.parts) {
     signal?.throwIfAborted();
@@ -190,24 +193,23 @@ async function unpack(
     progress?.({ step: 'database', doneBytes, expectedBytes: cluster.base.bytes });
   }
   tar.finish();
-  check.compare(await contentOf(store, cluster.fileList));
+  check.compare(await readContent(store, cluster.fileList));
 }
 
-/** Writes the files of the archive, which the server owns. */
-class Unpacking implements TarVisitor {
+class ArchiveUnpacker implements TarVisitor {
   private file: number | undefined;
 
   constructor(
-    private readonly place: RestoredPostgres,
+    private readonly postgres: RestoredPostgres,
     private readonly check: FileCheck,
   ) {}
 
-  begin(entry: TarEntry): void {
-    this.check.begin(entry);
-    if (entry.kind === 'folder') return this.place.folder(entry.path);
-    const path = this.place.path(entry.path);
+  start(entry: TarEntry): void {
+    this.check.start(entry);
+    if (entry.kind === 'folder') return this.postgres.createClusterFolder(entry.path);
+    const path = this.postgres.path(entry.path);
     this.file = openSync(path, 'wx', 0o600);
-    this.place.own(path);
+    this.postgres.giveToServer(path);
   }
 
   data(bytes: Buffer): void {
@@ -217,7 +219,7 @@ class Unpacking implements TarVisitor {
 
   end(): void {
     this.check.end();
-    // The server makes all of it durable before it replays: its state says that it was running.
+    // The server makes everything durable before it replays, because its state says that it was running.
     closeSync(this.file!);
   }
 }

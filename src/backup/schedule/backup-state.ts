@@ -1,18 +1,16 @@
-/** How backups stand, as the node that makes them knows it. */
 export interface BackupState {
-  /** A target is set, and this node makes backups. */
+  /** Whether a target is set and this node makes backups. */
   readonly isScheduled: boolean;
-  /** The newest whole backup ended then. */
+  /** End of the newest complete backup. */
   readonly newestAt: Date | null;
-  /** The newest backup that was restored and examined. */
+  /** End of the newest backup that was restored and verified. */
   readonly verifiedAt: Date | null;
-  /** Backups are there, and none is of this database: it was restored, and its first backup is still to come. */
+  /** Whether all backups are of another database: this one was restored, and its first backup is still to come. */
   readonly isForeign: boolean;
-  /** Any moment from the oldest backup to this can be restored. */
+  /** Every moment from the oldest backup to this one can be restored. */
   readonly coveredUntil: Date | null;
-  /** Segments of the log that wait to be shipped. */
   readonly waiting: number;
-  /** It says what went wrong the last time; null while all goes well. */
+  /** Error of the last run; null after a success. */
   readonly trouble: string | null;
 }
 

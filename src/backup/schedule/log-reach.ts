@@ -1,26 +1,26 @@
-import type { ClusterFacts } from '../manifest';
+import type { ClusterDescription } from '../manifest';
 import { isSegment, readLsn, segmentAfter, segmentAt } from '../wal/segments';
 import type { Coverage } from '../wal/wal-archive';
 
 const MAX_RECENT_SEGMENTS = 1_000;
 
-/** How far the log leads on from the newest backup: a segment that no backup leads to protects nothing. */
-export class LogReach {
+/** How far the log continues from the newest backup: a segment that no backup leads to protects nothing. */
+export class LogCoverage {
   private next: string | null = null;
   private moment: Date | null = null;
-  /** Segments that are shipped while the target is read count as well. */
+  /** Segments shipped while the target is being read count as well. */
   private readonly recent = new Map<string, Date | null>();
 
   constructor(private readonly segmentBytes: number) {}
 
-  /** Never in the future: after the clock was set back, the age of a log that is not shipped has to grow at once. */
+  /** Never in the future: after the clock was set back, the age of an unshipped log must grow immediately. */
   get until(): Date | null {
     const now = new Date();
     if (this.moment !== null && this.moment > now) this.moment = now;
     return this.moment;
   }
 
-  begin({ timeline, endLsn, segmentBytes }: ClusterFacts, { segments, until }: Coverage): void {
+  start({ timeline, endLsn, segmentBytes }: ClusterDescription, { segments, until }: Coverage): void {
     const last = segments.at(-1) ?? segmentAt(timeline, readLsn(endLsn) - 1n, segmentBytes);
     if (until <= new Date()) this.moment = until;
     else this.moment = this.until ?? new Date();

@@ -9,9 +9,9 @@ const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
 /**
- * An object is: this mark, the fingerprint of the key, a random nonce, the encrypted content, the tag. The tag covers
- * all of it and the name of the object, so that none can be cut, changed, or put in the place of another. Objects are
- * at most some megabytes, far below what one nonce of AES-GCM may encrypt.
+ * Format of an object: this mark, fingerprint of the key, random nonce, encrypted content, tag. The tag covers
+ * everything including the object's name, so that objects cannot be cut, changed or swapped. Objects are at most some
+ * megabytes, far below what one nonce of AES-GCM can encrypt.
  */
 const MARK = Buffer.from('SWBACK01');
 const FINGERPRINT_BYTES = 8;
@@ -19,13 +19,12 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = MARK.length + FINGERPRINT_BYTES + NONCE_BYTES;
 const ALGORITHM = 'aes-256-gcm';
-/** The fastest level: backups are taken beside requests. */
+/** The fastest level, because backups are taken while requests are served. */
 const LEVEL = 1;
-/** Many small buffers for one object would cost more in garbage collection than packing does. */
+/** Many small buffers for one object would cost more in garbage collection than compression does. */
 const PIECE_BYTES = 1024 * 1024;
-/** No object of ours grows beyond it. */
 const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
-/** A segment of the log is sealed beside requests, which go in between. */
+/** A log segment is sealed in steps, so that requests can run in between. */
 const STEP_BYTES = 256 * 1024;
 
 export async function seal(key: BackupKey, name: string, content: Buffer): Promise<Buffer> {
@@ -45,7 +44,7 @@ export async function seal(key: BackupKey, name: string, content: Buffer): Promi
   return sealed;
 }
 
-/** GCM gives as many bytes as it takes. */
+/** GCM returns as many bytes as it takes. */
 async function passThrough(
   cipher: { update(bytes: Buffer): Buffer },
   from: Buffer,
@@ -57,18 +56,18 @@ async function passThrough(
   }
 }
 
-/** Refuses what was not sealed with this key under this name, or is not whole. */
+/** Rejects what was not sealed with this key under this name, or is incomplete. */
 export async function unseal(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
   const packed = await decrypt(key, name, sealed);
   return decompress(packed, { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize: PIECE_BYTES });
 }
 
-/** Refuses the same as `unseal`, and takes less time, as the content stays compressed. */
+/** Works like `unseal`, but leaves the content compressed, which is faster. */
 export async function decrypt(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
   if (sealed.length < HEAD_BYTES + TAG_BYTES || !sealed.subarray(0, MARK.length).equals(MARK))
     throw new DamagedObject(name, 'it is not a part of a backup, or it was cut off.');
   const fingerprint = sealed.subarray(MARK.length, MARK.length + FINGERPRINT_BYTES).toString('hex');
-  if (fingerprint !== key.fingerprint) throw otherKey(name, fingerprint, key);
+  if (fingerprint !== key.fingerprint) throw otherKeyError(name, fingerprint, key);
   const head = sealed.subarray(0, HEAD_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key.encryption, head.subarray(-NONCE_BYTES), {
     authTagLength: TAG_BYTES,
@@ -85,7 +84,7 @@ export async function decrypt(key: BackupKey, name: string, sealed: Buffer): Pro
   return packed;
 }
 
-export const otherKey = (name: string, fingerprint: string, key: BackupKey): UnreadableObject =>
+export const otherKeyError = (name: string, fingerprint: string, key: BackupKey): UnreadableObject =>
   new UnreadableObject(
     name,
     'was made with another BACKUP_KEY',

@@ -3,8 +3,15 @@ import { Client } from 'pg';
 import { DAY_MS } from '../../kernel';
 import { takeBaseBackup } from '../../platform';
 import { BackupError, DamagedObject } from '../backup-error';
-import { inventory } from '../backups';
-import { BACKUPS, type ClusterFacts, folderOf, FORMAT, type Manifest, writeManifest } from '../manifest';
+import { readInventory } from '../backups';
+import {
+  BACKUPS,
+  type ClusterDescription,
+  folderOf,
+  FORMAT,
+  type Manifest,
+  writeManifest,
+} from '../manifest';
 import { FileCheck } from '../parts/file-list';
 import { PartStore } from '../parts/part-store';
 import { PartWriter, type StoredFile } from '../parts/part-writer';
@@ -15,10 +22,10 @@ import { BackupClock } from './backup-clock';
 import { dataFiles, passwordsIn } from './data-files';
 import { readLsn } from '../wal/segments';
 
-interface Progress {
+interface BackupProgress {
   readonly step: 'files' | 'database';
   readonly doneBytes: number;
-  /** About so many there will be; the server's own estimate. */
+  /** Expected size, as estimated by the server. */
   readonly expectedBytes: number;
 }
 
@@ -27,31 +34,30 @@ export interface TakeOptions {
   readonly key: BackupKey;
   readonly dataFolder: string;
   readonly product: string;
-  /** The embedded database; null: the database is backed up elsewhere. */
+  /** Embedded database; null if the database is backed up elsewhere. */
   readonly database: { readonly ownerUrl: string; readonly folder: string } | null;
   readonly bytesPerSecond: number;
-  readonly progress?: (progress: Progress) => void;
+  readonly progress?: (progress: BackupProgress) => void;
   readonly signal?: AbortSignal;
 }
 
-export interface Taken {
+export interface BackupResult {
   readonly manifest: Manifest;
   readonly bytes: number;
   readonly sentBytes: number;
   readonly reusedParts: number;
 }
 
-/** An unfinished backup is continued for so long; its parts are not worth keeping any longer. */
-export const UNFINISHED_MS = DAY_MS;
-/** The key of an advisory lock, an arbitrary constant: one backup at a time. */
+/** How long an unfinished backup can be continued; after that, its parts are discarded. */
+export const MAX_UNFINISHED_MS = DAY_MS;
+/** Key of an advisory lock, an arbitrary constant: one backup at a time. */
 const BACKUP_LOCK = 5_719_039;
 
-/** Takes a whole backup while everything runs. */
-export async function takeBackup(options: TakeOptions): Promise<Taken> {
+export async function takeBackup(options: TakeOptions): Promise<BackupResult> {
   const { target, database } = options;
   await target.open();
   if (database === null) return takeParts(options, null);
-  await refuseOthers(options, (await factsOf(database.ownerUrl)).systemIdentifier);
+  await requireSameInstallation(options, (await describeCluster(database.ownerUrl)).systemIdentifier);
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
       BACKUP_LOCK,
@@ -62,27 +68,29 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
   });
 }
 
-/** The newest of two installations would be restored as that of either. */
-async function refuseOthers({ target, key }: TakeOptions, own: string): Promise<void> {
-  const { backups, unreadable } = await inventory(target, key);
+/**
+ * Rejects a target with backups of another installation, because the newest backup of both would be restored as either.
+ */
+async function requireSameInstallation({ target, key }: TakeOptions, ownIdentifier: string): Promise<void> {
+  const { backups, unreadable } = await readInventory(target, key);
   const foreign = [...unreadable.values()].find((problem) => !(problem instanceof DamagedObject));
   if (backups.length === 0 && foreign !== undefined) throw foreign;
   const newest = backups.at(-1)?.manifest;
-  const there = newest?.cluster?.systemIdentifier;
-  if (there !== undefined && there !== own)
+  const foundIdentifier = newest?.cluster?.systemIdentifier;
+  if (foundIdentifier !== undefined && foundIdentifier !== ownIdentifier)
     throw new BackupError(
-      `${target.place} has backups of another installation: ${newest!.id} is of database ${there}, and this one is ` +
-        `${own}. Name the data folder of the service, or give each a target of its own.`,
+      `${target.location} has backups of another installation: ${newest!.id} is of database ${foundIdentifier}, and this one is ` +
+        `${ownIdentifier}. Name the data folder of the service, or give each a target of its own.`,
     );
 }
 
-async function takeParts(options: TakeOptions, clock: BackupClock | null): Promise<Taken> {
+async function takeParts(options: TakeOptions, clock: BackupClock | null): Promise<BackupResult> {
   const { target, key, product, database } = options;
-  const startedAt = (await clock?.note()) ?? new Date();
-  // Another node may be sending its own: without a database nothing says whose a try is, and it is small.
-  const { id, left } = database === null ? begun(startedAt) : await continued(target, startedAt);
+  const startedAt = (await clock?.record()) ?? new Date();
+  // Another node might be sending a backup: without a database nothing identifies an attempt's owner, and it is small.
+  const { id, left } = database === null ? newAttempt(startedAt) : await resumeAttempt(target, startedAt);
   const store = new PartStore(target, key, folderOf(id), left);
-  // Files come first: what is in a journal by now is in the database by its end, or is charged from the journal.
+  // Files come first: a journal's contents are in the database by its end, or are charged from the journal.
   const files = await storeFiles(store, options);
   const cluster =
     database === null || clock === null ? null : await storeCluster(store, id, database, clock, options);
@@ -100,8 +108,8 @@ async function takeParts(options: TakeOptions, clock: BackupClock | null): Promi
   };
   await writeManifest(target, key, manifest);
   const { names } = store;
-  for (const stray of left) if (!names.has(stray)) await target.delete(stray);
-  return { manifest, bytes: bytesOf(manifest), sentBytes: store.sentBytes, reusedParts: store.reused };
+  for (const leftover of left) if (!names.has(leftover)) await target.delete(leftover);
+  return { manifest, bytes: bytesOf(manifest), sentBytes: store.sentBytes, reusedParts: store.reusedParts };
 }
 
 const bytesOf = ({ cluster, files }: Manifest): number =>
@@ -115,31 +123,30 @@ export const storedBytesOf = ({ cluster, files }: Manifest): number =>
     .flatMap(({ parts }) => parts)
     .reduce((sum, { storedBytes }) => sum + storedBytes, 0);
 
-interface Try {
+interface BackupAttempt {
   readonly id: string;
   readonly left: ReadonlySet<string>;
 }
 
-const begun = (now: Date): Try => ({ id: idAt(now), left: new Set() });
+const newAttempt = (now: Date): BackupAttempt => ({ id: idAt(now), left: new Set() });
 
-/** The newest try that was broken off, with its parts, or a new one. */
-async function continued(target: BackupTarget, now: Date): Promise<Try> {
-  const tries = Map.groupBy(
+/** Returns the newest interrupted attempt with its parts, or a new one. */
+async function resumeAttempt(target: BackupTarget, now: Date): Promise<BackupAttempt> {
+  const attempts = Map.groupBy(
     await target.list(BACKUPS),
     ({ name }) => name.slice(BACKUPS.length).split('/')[0]!,
   );
-  const unfinished = [...tries]
+  const unfinished = [...attempts]
     .filter(([id, objects]) => !objects.some(({ name }) => name === `${folderOf(id)}manifest.json`))
-    .filter(([id]) => now.getTime() - timeOf(id) < UNFINISHED_MS);
+    .filter(([id]) => now.getTime() - timeOf(id) < MAX_UNFINISHED_MS);
   const newest = unfinished.sort(([one], [other]) => (one < other ? 1 : -1))[0];
-  if (newest === undefined) return begun(now);
+  if (newest === undefined) return newAttempt(now);
   return { id: newest[0], left: new Set(newest[1].map(({ name }) => name)) };
 }
 
 const idAt = (now: Date): string =>
   `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`;
 
-/** When a backup of this id was begun. */
 export function timeOf(id: string): number {
   const [, year, month, day, hours, minutes, seconds] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-/.exec(id) ?? [];
@@ -176,7 +183,7 @@ async function storeCluster(
   database: NonNullable<TakeOptions['database']>,
   clock: BackupClock,
   { bytesPerSecond, progress, signal }: TakeOptions,
-): Promise<ClusterFacts> {
+): Promise<ClusterDescription> {
   const writer = new PartWriter(store, 'base.tar');
   const check = new FileCheck();
   const tar = new TarReader(check);
@@ -187,7 +194,7 @@ async function storeCluster(
     kilobytesPerSecond: Math.round(bytesPerSecond / 1024),
     expects: (bytes) => (expectedBytes = bytes),
     async write(bytes) {
-      await clock.noteIfOld();
+      await clock.recordIfOld();
       if (tar.isBetween) await writer.suggestCut();
       await tar.write(bytes);
       await writer.write(bytes);
@@ -196,14 +203,14 @@ async function storeCluster(
     },
     ...(signal === undefined ? {} : { signal }),
   });
-  // The first of them lies behind the end, and nothing before the second was committed earlier than that.
-  await clock.note();
-  await clock.note();
+  // The first mark is behind the end of the backup, and nothing before the second was committed earlier.
+  await clock.record();
+  await clock.record();
   tar.finish();
   check.compare(base.manifest);
-  const facts = await factsOf(database.ownerUrl);
+  const description = await describeCluster(database.ownerUrl);
   return {
-    ...facts,
+    ...description,
     timeline: base.timeline,
     startLsn: base.startLsn,
     endLsn: base.endLsn,
@@ -212,9 +219,9 @@ async function storeCluster(
   };
 }
 
-async function factsOf(
+async function describeCluster(
   ownerUrl: string,
-): Promise<Pick<ClusterFacts, 'postgres' | 'systemIdentifier' | 'segmentBytes' | 'migrations'>> {
+): Promise<Pick<ClusterDescription, 'postgres' | 'systemIdentifier' | 'segmentBytes' | 'migrations'>> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<{
       postgres: string;

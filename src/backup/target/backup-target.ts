@@ -3,20 +3,18 @@ export interface StoredObject {
   readonly bytes: number;
 }
 
-/** A place for backups: names with slashes, and bytes. An object is there whole or not at all. */
+/** Storage for backups: names with slashes, and bytes. An object exists completely or not at all. */
 export interface BackupTarget {
-  /** Told to operators; it holds no secret. */
-  readonly place: string;
-  /** Makes sure that the place is there. */
+  /** Shown to operators; contains no secret. */
+  readonly location: string;
+  /** Throws if the target does not exist. */
   open(): Promise<void>;
-  /** When this settles, the object outlives a power cut. */
+  /** Once the promise resolves, the object survives a power failure. */
   put(name: string, bytes: Buffer): Promise<void>;
-  /** Null: there is no such object. */
+  /** Returns null if there is no such object. */
   get(name: string): Promise<Buffer | null>;
-  /** All objects whose name begins so, in the order of their names. */
   list(prefix: string): Promise<StoredObject[]>;
-  /** An object that is not there is no error. */
+  /** Deletes an object; a missing one is not an error. */
   delete(name: string): Promise<void>;
-  /** Ends its connections. */
   close(): void;
 }

@@ -7,20 +7,19 @@ import type { BackupTarget, StoredObject } from './backup-target';
 
 const DRAFT = '.draft-';
 
-/** A folder, on another disk than the database. */
 export class FolderTarget implements BackupTarget {
-  readonly place: string;
+  readonly location: string;
 
   constructor(folder: string) {
-    this.place = resolve(folder);
+    this.location = resolve(folder);
   }
 
-  /** A folder that is not there may be a disk that is not mounted: it is not made. */
+  /** A missing folder might be a disk that is not mounted, so it is not created. */
   async open(): Promise<void> {
-    const found = await stat(this.place).catch(() => null);
-    if (found?.isDirectory() === true) return;
+    const stats = await stat(this.location).catch(() => null);
+    if (stats?.isDirectory() === true) return;
     throw new BackupError(
-      `The folder for backups ${this.place} is not there. Mount its disk, or make it with mkdir.`,
+      `The folder for backups ${this.location} is not there. Mount its disk, or make it with mkdir.`,
     );
   }
 
@@ -41,18 +40,18 @@ export class FolderTarget implements BackupTarget {
       await rename(draft, path);
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined);
-      throw explained(error, this.place);
+      throw explainError(error, this.location);
     }
     await syncFolder(folder);
   }
 
-  /** Node calls a file system that is only read ENOENT where it makes more than one folder. */
+  /** Node reports ENOENT for a read-only file system when it creates more than one folder. */
   private async makeFolder(folder: string): Promise<void> {
     try {
-      await access(this.place, constants.W_OK);
+      await access(this.location, constants.W_OK);
       await mkdir(folder, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw explained(error, this.place);
+      throw explainError(error, this.location);
     }
   }
 
@@ -70,22 +69,22 @@ export class FolderTarget implements BackupTarget {
       if (errorCode(error) === 'ENOENT') return null;
       if (errorCode(error) === 'EIO')
         throw new DamagedObject(name, 'its disk cannot read it.', { cause: error });
-      throw explained(error, this.place);
+      throw explainError(error, this.location);
     }
   }
 
   async list(prefix: string): Promise<StoredObject[]> {
     await this.open();
-    const found: StoredObject[] = [];
-    await this.walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix, found);
-    return found.sort((one, other) => (one.name < other.name ? -1 : 1));
+    const objects: StoredObject[] = [];
+    await this.walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix, objects);
+    return objects.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   async delete(name: string): Promise<void> {
     const path = this.pathOf(name);
     await rm(path, { force: true });
-    // A folder that still holds something stays.
-    for (let folder = dirname(path); folder !== this.place; folder = dirname(folder))
+    // A folder that is not empty stays.
+    for (let folder = dirname(path); folder !== this.location; folder = dirname(folder))
       if (
         !(await rmdir(folder).then(
           () => true,
@@ -96,35 +95,35 @@ export class FolderTarget implements BackupTarget {
   }
 
   close(): void {
-    // A folder has none.
+    // A folder has no connections.
   }
 
   private pathOf(name: string): string {
-    return join(this.place, ...name.split('/'));
+    return join(this.location, ...name.split('/'));
   }
 
-  private async walk(folder: string, prefix: string, found: StoredObject[]): Promise<void> {
-    const entries = await readdir(join(this.place, folder), { withFileTypes: true }).catch(
+  private async walk(folder: string, prefix: string, objects: StoredObject[]): Promise<void> {
+    const entries = await readdir(join(this.location, folder), { withFileTypes: true }).catch(
       (error: unknown) => {
         if (errorCode(error) === 'ENOENT') return [];
-        throw explained(error, this.place);
+        throw explainError(error, this.location);
       },
     );
     for (const entry of entries) {
       const name = `${folder}${entry.name}`;
       if (entry.isDirectory()) {
         if (`${name}/`.startsWith(prefix) || prefix.startsWith(`${name}/`))
-          await this.walk(`${name}/`, prefix, found);
+          await this.walk(`${name}/`, prefix, objects);
         continue;
       }
       if (!name.startsWith(prefix) || entry.name.startsWith(DRAFT)) continue;
-      const seen = await stat(join(this.place, name)).catch(() => null);
-      if (seen !== null) found.push({ name, bytes: seen.size });
+      const stats = await stat(join(this.location, name)).catch(() => null);
+      if (stats !== null) objects.push({ name, bytes: stats.size });
     }
   }
 }
 
-/** The name of a file outlives a power cut once its folder was written. */
+/** The name of a file survives a power failure once its folder was synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -134,18 +133,18 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function explained(error: unknown, place: string): Error {
+function explainError(error: unknown, location: string): Error {
   switch (errorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
       return new BackupError(
-        `The disk of ${place} is full. Make room there, or prune backups (backup:prune).`,
+        `The disk of ${location} is full. Make room there, or prune backups (backup:prune).`,
         { cause: error },
       );
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new BackupError(`${place} may not be used: ${errorCode(error)}. Give this user the folder.`, {
+      return new BackupError(`${location} may not be used: ${errorCode(error)}. Give this user the folder.`, {
         cause: error,
       });
     default:

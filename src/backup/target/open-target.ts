@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path';
-import { type Settings, storagePlace } from '../../platform';
+import { type Settings, storageLocation } from '../../platform';
 import { BackupError } from '../backup-error';
 import { BackupKey } from '../seal/backup-key';
 import type { BackupTarget } from './backup-target';
@@ -11,24 +11,22 @@ export interface OpenedTarget {
   readonly key: BackupKey;
 }
 
-/** The place that was named, or that of the settings. */
-export function openTarget(settings: Settings, named?: string): OpenedTarget {
-  const place = named ?? settings.backupTarget;
-  if (place === undefined) throw new BackupError('Name a target, or set BACKUP_TARGET.');
+export function openTarget(settings: Settings, name?: string): OpenedTarget {
+  const location = name ?? settings.backupTarget;
+  if (location === undefined) throw new BackupError('Name a target, or set BACKUP_TARGET.');
   if (settings.backupKey === undefined)
     throw new BackupError(
       'BACKUP_KEY must be set: backups are encrypted. openssl rand -base64 32 makes one, to be kept elsewhere.',
     );
-  return { target: targetAt(place, settings), key: new BackupKey(settings.backupKey) };
+  return { target: createTarget(location, settings), key: new BackupKey(settings.backupKey) };
 }
 
-/** The same for as long as the work takes. */
 export async function withTarget<T>(
   settings: Settings,
-  named: string | undefined,
+  name: string | undefined,
   work: (opened: OpenedTarget) => Promise<T>,
 ): Promise<T> {
-  const opened = openTarget(settings, named);
+  const opened = openTarget(settings, name);
   try {
     return await work(opened);
   } finally {
@@ -36,16 +34,15 @@ export async function withTarget<T>(
   }
 }
 
-/** How a target calls itself. */
-export function placeOf(place: string): string {
-  const storage = place.startsWith('s3:') ? storagePlace.read(place) : undefined;
-  return storage === undefined ? resolve(place) : `s3://${storage.bucket}/${storage.prefix}`;
+export function locationOf(text: string): string {
+  const storage = text.startsWith('s3:') ? storageLocation.read(text) : undefined;
+  return storage === undefined ? resolve(text) : `s3://${storage.bucket}/${storage.prefix}`;
 }
 
-function targetAt(place: string, settings: Settings): BackupTarget {
-  if (place.startsWith('s3:')) return storeAt(place, settings);
+function createTarget(location: string, settings: Settings): BackupTarget {
+  if (location.startsWith('s3:')) return createS3Target(location, settings);
   const { dataFolder } = settings;
-  const folder = resolve(place);
+  const folder = resolve(location);
   if (!relative(dataFolder, folder).startsWith('..'))
     throw new BackupError(
       `${folder} lies in the data folder ${dataFolder}: a backup has to outlive it. Name a folder on another disk.`,
@@ -53,9 +50,9 @@ function targetAt(place: string, settings: Settings): BackupTarget {
   return new FolderTarget(folder);
 }
 
-function storeAt(place: string, settings: Settings): BackupTarget {
-  const storage = storagePlace.read(place);
-  if (storage === undefined) throw new BackupError(`${place} is not ${storagePlace.expects}.`);
+function createS3Target(location: string, settings: Settings): BackupTarget {
+  const storage = storageLocation.read(location);
+  if (storage === undefined) throw new BackupError(`${location} is not ${storageLocation.expects}.`);
   if (settings.backupTargetKey === undefined)
     throw new BackupError('BACKUP_TARGET_KEY must be set for a target that begins with s3://.');
   return new S3Target(storage, settings.backupTargetKey, settings);

@@ -4,12 +4,12 @@ import { archiveFolderOf } from '../../platform';
 import { BackupError } from '../backup-error';
 import { readLsn, segmentAt } from './segments';
 import type { WalArchive } from './wal-archive';
-import { markOf, WalShipper } from './wal-shipper';
+import { readMark, WalShipper } from './wal-shipper';
 
-const LOOK_MS = 50;
-const MOST_MS = 60_000;
+const POLL_MS = 50;
+const MAX_WAIT_MS = 60_000;
 
-/** Ships the log up to now, for a command that has started the database itself: nobody else does. */
+/** Ships the log up to now, for a command that has started the database itself, so that nothing else ships it. */
 export async function flushLog(
   { ownerUrl, folder }: { readonly ownerUrl: string; readonly folder: string },
   archive: WalArchive,
@@ -21,17 +21,17 @@ export async function flushLog(
   await client.connect();
   try {
     await shipper.mark(
-      await markOf(async (sql) => (await client.query<{ at: Date; lsn: string }>(sql)).rows),
+      await readMark(async (sql) => (await client.query<{ at: Date; lsn: string }>(sql)).rows),
     );
     // A segment without a record is not closed.
     await client.query("SELECT pg_create_restore_point('flush')");
     const { rows } = await client.query<{ lsn: string }>('SELECT pg_switch_wal()::text AS lsn');
-    // The place is the end of the log that was closed; at a boundary the segment before it.
+    // The position is the end of the closed log; at a boundary, the segment before it.
     const last = segmentAt(timeline, readLsn(rows[0]?.lsn ?? '0/0') - 1n, segmentBytes);
-    for (let waited = 0; !(await isArchived(client, last)); waited += LOOK_MS) {
-      if (waited > MOST_MS)
+    for (let waited = 0; !(await isArchived(client, last)); waited += POLL_MS) {
+      if (waited > MAX_WAIT_MS)
         throw new BackupError('The database does not archive its log: look at its postgres.log.');
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   } finally {
     await client.end().catch(() => undefined);

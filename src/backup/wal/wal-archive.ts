@@ -1,74 +1,71 @@
 import { parseJsonText } from '../../kernel';
 import { BackupError, DamagedObject, UnreadableObject } from '../backup-error';
-import type { ClusterFacts } from '../manifest';
+import type { ClusterDescription } from '../manifest';
 import type { BackupKey } from '../seal/backup-key';
 import { decrypt, seal, unseal } from '../seal/sealed-object';
 import type { BackupTarget } from '../target/backup-target';
 import { isHistory, isSegment, readLsn, segmentAfter, segmentAt } from './segments';
 
-/** Stands before the bytes of a segment. */
-interface SegmentFacts {
-  /** All that was committed before this moment is in the archive up to this segment; null where none is known. */
+interface SegmentHeader {
+  /** Everything committed before this moment is in the archive up to this segment; null if none is known. */
   readonly coveredUntil: string | null;
-  /** The position of the log at that moment; absent from segments of earlier versions. */
+  /** Log position at that moment; absent from segments of earlier versions. */
   readonly coveredLsn?: string;
 }
 
 export const WAL = 'wal/';
-const HEAD_BYTES = 4;
+const LENGTH_BYTES = 4;
 
-export interface ArchivedSegment extends SegmentFacts {
+export interface ArchivedSegment extends SegmentHeader {
   readonly content: Buffer;
 }
 
-/** The first segment that a restore cannot pass: it is unreadable, or missing although later ones are there. */
+/** The first segment that a restore cannot pass: unreadable, or missing although later ones exist. */
 interface LogGap {
   readonly segment: string;
-  /** Completes a sentence that begins with the segment. */
+  /** Completes a sentence that starts with the segment. */
   readonly problem: string;
 }
 
-/** The segments that a restore of a backup can replay. */
 export interface Coverage {
   readonly segments: readonly string[];
-  /** Any moment from the backup's end to this can be restored; without a log only this one. */
+  /** Every moment from the backup's end to this one can be restored; without a log, only this one. */
   readonly until: Date;
   /** Null if the log is complete to its newest segment. */
   readonly gap: LogGap | null;
 }
 
-/** How much of the log is read: all segments, or only the newest ones, which say how far the log reaches. */
+/** Whether all segments are read, or only the newest ones, which determine how far the log reaches. */
 export type ReadingDepth = 'all' | 'newest';
 
-/** Objects that are read at a time, as each takes a round trip to a store. */
-const READS_AT_ONCE = 8;
+/** Number of concurrent reads, because each takes a round trip to the store. */
+const CONCURRENT_READS = 8;
 
-/** The write-ahead log in the target, one object a segment. */
 export class WalArchive {
-  /** Several backups share most of the log. */
-  private readonly intact = new Set<string>();
+  /** Segments found intact, because several backups share most of the log. */
+  private readonly intactSegments = new Set<string>();
 
   constructor(
     private readonly target: BackupTarget,
     private readonly key: BackupKey,
   ) {}
 
-  /** Refuses to put another history's segment in the place of one that is there; replaces a damaged one. */
-  async put(name: string, content: Buffer, facts: SegmentFacts): Promise<void> {
+  /** Rejects a segment of another history under an existing name; replaces a damaged one. */
+  async put(name: string, content: Buffer, header: SegmentHeader): Promise<void> {
     const object = objectOf(name);
-    const known = await this.get(name).catch((error: unknown) => {
+    const existing = await this.get(name).catch((error: unknown) => {
       if (error instanceof DamagedObject) return null;
       throw error;
     });
-    if (known !== null) {
-      if (known.content.equals(content)) return;
+    if (existing !== null) {
+      if (existing.content.equals(content)) return;
       throw new BackupError(
-        `${this.target.place} has another ${object}: a second installation archives there. ` +
+        `${this.target.location} has another ${object}: a second installation archives there. ` +
           'Give each a BACKUP_TARGET of its own.',
       );
     }
-    const head = Buffer.from(JSON.stringify(facts));
-    const length = Buffer.alloc(HEAD_BYTES);
+    const head = Buffer.from(JSON.stringify(header));
+    const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32LE(head.length);
     await this.target.put(object, await seal(this.key, object, Buffer.concat([length, head, content])));
   }
@@ -78,47 +75,46 @@ export class WalArchive {
     return sealed === null ? null : openSegment(await unseal(this.key, objectOf(name), sealed));
   }
 
-  /** True if another restore already began this timeline, also when its history file is lost. */
+  /** Returns whether another restore already started this timeline, even if its history file is lost. */
   async hasTimeline(historyName: string): Promise<boolean> {
-    const there = await this.target.list(`${WAL}${historyName.slice(0, 8)}`);
-    return there.length > 0;
+    const objects = await this.target.list(`${WAL}${historyName.slice(0, 8)}`);
+    return objects.length > 0;
   }
 
-  /** The names of all segments of a timeline. */
   async segments(timeline: number): Promise<string[]> {
     const prefix = folderOfTimeline(timeline);
-    const found = await this.target.list(prefix);
-    return found.map(({ name }) => name.slice(prefix.length)).filter(isSegment);
+    const objects = await this.target.list(prefix);
+    return objects.map(({ name }) => name.slice(prefix.length)).filter(isSegment);
   }
 
-  /** Log that the archive adds to a backup. A backup also contains the segments written during it. */
+  /** Returns the log that the archive adds to a backup. A backup also contains the segments written during it. */
   async coverage(
-    { timeline, startLsn, endLsn, segmentBytes }: ClusterFacts,
+    { timeline, startLsn, endLsn, segmentBytes }: ClusterDescription,
     completeUntil: Date,
     depth: ReadingDepth = 'newest',
   ): Promise<Coverage> {
-    const known = await this.segments(timeline);
+    const names = await this.segments(timeline);
     const first = segmentAt(timeline, readLsn(startLsn), segmentBytes);
     const firstNeeded = segmentAfter(segmentAt(timeline, readLsn(endLsn) - 1n, segmentBytes), segmentBytes);
-    const spare = known.filter((name) => name >= first && name < firstNeeded);
-    const { needed, missing } = consecutive(known, firstNeeded, segmentBytes);
-    const unreadable = depth === 'all' ? await this.firstUnreadable(needed) : null;
+    const included = names.filter((name) => name >= first && name < firstNeeded);
+    const { needed, missing } = consecutive(names, firstNeeded, segmentBytes);
+    const unreadable = depth === 'all' ? await this.findFirstUnreadable(needed) : null;
     const end = unreadable === null ? needed.length : needed.indexOf(unreadable.segment);
-    const newest = await this.newestMoment(needed.slice(0, end));
-    const segments = [...spare, ...needed.slice(0, newest.end)];
-    const vouched = newest.moment ?? (await this.newestMoment(spare)).moment;
+    const newest = await this.findNewestMoment(needed.slice(0, end));
+    const segments = [...included, ...needed.slice(0, newest.end)];
+    const moment = newest.moment ?? (await this.findNewestMoment(included)).moment;
     return {
       segments,
-      until: vouched === null ? completeUntil : later(vouched, completeUntil, readLsn(endLsn)),
+      until: moment === null ? completeUntil : laterMoment(moment, completeUntil, readLsn(endLsn)),
       gap: newest.gap ?? unreadable ?? missing,
     };
   }
 
-  private async firstUnreadable(names: readonly string[]): Promise<LogGap | null> {
-    for (let at = 0; at < names.length; at += READS_AT_ONCE) {
+  private async findFirstUnreadable(names: readonly string[]): Promise<LogGap | null> {
+    for (let at = 0; at < names.length; at += CONCURRENT_READS) {
       const problems = await Promise.all(
-        names.slice(at, at + READS_AT_ONCE).map(async (segment) => {
-          const problem = await this.problemOf(segment);
+        names.slice(at, at + CONCURRENT_READS).map(async (segment) => {
+          const problem = await this.findProblem(segment);
           return problem === null ? [] : [{ segment, problem }];
         }),
       );
@@ -128,13 +124,13 @@ export class WalArchive {
     return null;
   }
 
-  private async problemOf(name: string): Promise<string | null> {
-    if (this.intact.has(name)) return null;
+  private async findProblem(name: string): Promise<string | null> {
+    if (this.intactSegments.has(name)) return null;
     const sealed = await this.target.get(objectOf(name));
     if (sealed === null) return 'is missing';
     try {
       await decrypt(this.key, objectOf(name), sealed);
-      this.intact.add(name);
+      this.intactSegments.add(name);
       return null;
     } catch (error) {
       if (error instanceof UnreadableObject) return error.problem;
@@ -142,8 +138,8 @@ export class WalArchive {
     }
   }
 
-  /** The newest moment that one of the segments vouches for, and where the log ends if one on the way is unreadable. */
-  private async newestMoment(
+  /** Returns the newest moment recorded in the segments, and where the log ends if one before it is unreadable. */
+  private async findNewestMoment(
     names: readonly string[],
   ): Promise<{ readonly moment: LogMoment | null; readonly end: number; readonly gap: LogGap | null }> {
     let [end, gap] = [names.length, null as LogGap | null];
@@ -169,28 +165,27 @@ interface LogMoment {
   readonly lsn: bigint | null;
 }
 
-/** The moment that lies behind in the log: a clock that was set back makes it the earlier one. */
-const later = ({ at, lsn }: LogMoment, completeUntil: Date, endLsn: bigint): Date =>
+/** Returns the moment that is later in the log: after the clock was set back, it can be the earlier time. */
+const laterMoment = ({ at, lsn }: LogMoment, completeUntil: Date, endLsn: bigint): Date =>
   (lsn !== null && lsn > endLsn) || at > completeUntil ? at : completeUntil;
 
-/** The segments from the first one on without one missing. */
+/** Returns the consecutive segments from the first one, and the gap if later ones exist. */
 function consecutive(
-  known: readonly string[],
+  allNames: readonly string[],
   first: string,
   segmentBytes: number,
 ): { readonly needed: readonly string[]; readonly missing: LogGap | null } {
-  const names = new Set(known);
+  const names = new Set(allNames);
   const needed: string[] = [];
   let next = first;
   for (; names.has(next); next = segmentAfter(next, segmentBytes)) needed.push(next);
-  const hasLater = known.some((name) => name > next);
+  const hasLater = allNames.some((name) => name > next);
   return {
     needed,
     missing: hasLater ? { segment: next, problem: 'is missing, and later ones are there' } : null,
   };
 }
 
-/** Timelines lie in folders of their own. */
 const folderOfTimeline = (timeline: number): string =>
   `${WAL}${timeline.toString(16).toUpperCase().padStart(8, '0')}/`;
 
@@ -201,8 +196,8 @@ function objectOf(name: string): string {
 
 function openSegment(bytes: Buffer): ArchivedSegment {
   const length = bytes.readUInt32LE(0);
-  const facts = parseJsonText(
-    bytes.subarray(HEAD_BYTES, HEAD_BYTES + length).toString('utf8'),
-  ) as SegmentFacts;
-  return { ...facts, content: bytes.subarray(HEAD_BYTES + length) };
+  const header = parseJsonText(
+    bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length).toString('utf8'),
+  ) as SegmentHeader;
+  return { ...header, content: bytes.subarray(LENGTH_BYTES + length) };
 }

@@ -5,22 +5,21 @@ import { errorCode } from '../../platform';
 import { endOfSegment, isHistory, isSegment, readLsn, writeLsn } from './segments';
 import type { WalArchive } from './wal-archive';
 
-/** Everything that was committed before this moment lies before this place of the log. */
+/** Everything committed before this moment is before this position of the log. */
 export interface LogMark {
   readonly at: Date;
   readonly lsn: bigint;
 }
 
 export interface WalShipperOptions {
-  /** The server puts finished segments here. */
   readonly folder: string;
   readonly archive: WalArchive;
   readonly segmentBytes: number;
 }
 
-/** Marks of half an hour, one every few seconds. */
+/** Marks of more than an hour, one every few seconds. */
 const MAX_MARKS = 1_000;
-/** The server's archiver leaves such a file where it was killed. */
+/** The server's archiver leaves such a file when it is killed. */
 const DRAFT = /^archtemp\./;
 
 /** Moves finished segments of the write-ahead log from the server's folder into the target. */
@@ -29,59 +28,59 @@ export class WalShipper {
 
   constructor(private readonly options: WalShipperOptions) {}
 
-  /** Marks outlive the process: the segment that is open when it ends is shipped by the next one. */
+  /** Saves a mark, so that the next process can ship the segment that is open when this one ends. */
   async mark(mark: LogMark): Promise<void> {
-    const marks = [...(await this.knownMarks()), mark];
-    this.marks = marks.length > MAX_MARKS ? marks.filter((_, place) => place % 2 === 1) : marks;
+    const marks = [...(await this.loadMarks()), mark];
+    this.marks = marks.length > MAX_MARKS ? marks.filter((_, index) => index % 2 === 1) : marks;
     await this.saveMarks();
   }
 
-  /** Ships what waits, the oldest first, and reports each segment that went. */
   async ship(
-    shipped: (segment: string, coveredUntil: Date | null) => void = () => undefined,
+    onShipped: (segment: string, coveredUntil: Date | null) => void = () => undefined,
     signal?: AbortSignal,
   ): Promise<void> {
-    for (const name of await this.waiting()) {
+    for (const name of await this.listWaiting()) {
       signal?.throwIfAborted();
-      await this.shipOne(name, shipped);
+      await this.shipOne(name, onShipped);
     }
   }
 
-  /** The names of what waits, the oldest first. */
-  async waiting(): Promise<string[]> {
+  async listWaiting(): Promise<string[]> {
     const names = await readdir(this.options.folder).catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT') return [];
       throw error;
     });
-    await Promise.all(names.filter((name) => DRAFT.test(name)).map((name) => this.removeOld(name)));
+    await Promise.all(names.filter((name) => DRAFT.test(name)).map((name) => this.removeIfOld(name)));
     return names.filter((name) => isSegment(name) || isHistory(name)).sort();
   }
 
   private async shipOne(
     name: string,
-    shipped: (segment: string, coveredUntil: Date | null) => void,
+    onShipped: (segment: string, coveredUntil: Date | null) => void,
   ): Promise<void> {
     const path = join(this.options.folder, name);
     let content: Buffer;
     try {
       content = await readFile(path);
     } catch (error) {
-      // A command beside the service may have been faster.
+      // A command running next to the service might have been faster.
       if (errorCode(error) === 'ENOENT') return;
       throw error;
     }
-    const mark = isSegment(name) ? await this.vouchedBy(endOfSegment(name, this.options.segmentBytes)) : null;
+    const mark = isSegment(name)
+      ? await this.lastMarkBefore(endOfSegment(name, this.options.segmentBytes))
+      : null;
     await this.options.archive.put(name, content, {
       coveredUntil: mark?.at.toISOString() ?? null,
       ...(mark === null ? {} : { coveredLsn: writeLsn(mark.lsn) }),
     });
     await rm(path, { force: true });
-    shipped(name, mark?.at ?? null);
+    onShipped(name, mark?.at ?? null);
   }
 
-  /** The last mark in the order in which they were made: a clock can be set back. */
-  private async vouchedBy(end: bigint): Promise<LogMark | null> {
-    const marks = await this.knownMarks();
+  /** Uses the order in which marks were made, because a clock can be set back. */
+  private async lastMarkBefore(end: bigint): Promise<LogMark | null> {
+    const marks = await this.loadMarks();
     const newest = marks.findLastIndex(({ lsn }) => lsn <= end);
     if (newest < 0) return null;
     this.marks = marks.slice(newest);
@@ -92,12 +91,12 @@ export class WalShipper {
     return `${this.options.folder}-marks.json`;
   }
 
-  private async knownMarks(): Promise<readonly LogMark[]> {
+  private async loadMarks(): Promise<readonly LogMark[]> {
     this.marks ??= readMarks(await readFile(this.marksFile, 'utf8').catch(() => '[]'));
     return this.marks;
   }
 
-  /** A mark that cannot be saved only makes the log of this process reach less far after its end. */
+  /** Ignores failures: they only limit how far the log of this process reaches after its end. */
   private async saveMarks(): Promise<void> {
     const lines = this.marks?.map(({ at, lsn }) => [at.toISOString(), writeLsn(lsn)]);
     const draft = `${this.marksFile}.${process.pid}`;
@@ -106,10 +105,10 @@ export class WalShipper {
       .catch(() => rm(draft, { force: true }).catch(() => undefined));
   }
 
-  private async removeOld(name: string): Promise<void> {
+  private async removeIfOld(name: string): Promise<void> {
     const path = join(this.options.folder, name);
-    const seen = await stat(path).catch(() => null);
-    if (seen !== null && Date.now() - seen.mtimeMs > HOUR_MS) await rm(path, { force: true });
+    const stats = await stat(path).catch(() => null);
+    if (stats !== null && Date.now() - stats.mtimeMs > HOUR_MS) await rm(path, { force: true });
   }
 }
 
@@ -122,8 +121,9 @@ function readMarks(text: string): LogMark[] {
   }
 }
 
-/** The server says so of itself now. */
-export async function markOf(query: (sql: string) => Promise<{ at: Date; lsn: string }[]>): Promise<LogMark> {
+export async function readMark(
+  query: (sql: string) => Promise<{ at: Date; lsn: string }[]>,
+): Promise<LogMark> {
   const [row] = await query('SELECT clock_timestamp() AS at, pg_current_wal_insert_lsn()::text AS lsn');
   if (row === undefined) throw new Error('the database does not say how far its log is');
   return { at: row.at, lsn: readLsn(row.lsn) };

@@ -7,16 +7,16 @@ import { Escrow, escrowDefaults, type EscrowOptions } from './escrow/escrow';
 import { leaseDefaults, type LeaseOptions, LeaseRenewal } from './escrow/lease-renewal';
 import { NodeLease } from './escrow/node-lease';
 import type { Slice } from './escrow/slice';
-import { SliceBook } from './escrow/slice-book';
+import { SliceRegistry } from './escrow/slice-registry';
 import { isScopeKind } from '../scope';
-import { EarlierJournals } from './settlement/earlier-journals';
+import { PreviousJournals } from './settlement/previous-journals';
 import { Journal, type JournalDisk } from './settlement/journal';
 import type { ReplayReport } from './settlement/journal-replay';
 import { type SettlementCounts, SettlementQueue } from './settlement/settlement-queue';
-import type { SetAsideJournals } from './settlement/set-aside-journals';
+import type { QuarantinedJournals } from './settlement/quarantined-journals';
 import type { MoneyStore } from './store/money-store';
 
-/** Nodes tell one another about recalls, returns and changed limits by these. */
+/** Channel through which nodes announce recalls, returns and changed limits. */
 export interface Announcements {
   on(channel: string, handler: (payload: string) => void): Promise<() => void>;
   onGap(handler: () => void): () => void;
@@ -27,22 +27,21 @@ export interface MoneyEngineOptions {
   readonly acknowledge: 'journal' | 'commit';
   readonly escrow?: Partial<EscrowOptions>;
   readonly lease?: Partial<LeaseOptions>;
-  /** Records a settlement transaction takes at most, and records that may wait before admission pauses. */
+  /** Maximum number of records per settlement transaction, and of pending records before admission pauses. */
   readonly chunk?: number;
-  readonly mostPending?: number;
-  /** An answer waits so long for the commit when the journal cannot be written. */
+  readonly maxPending?: number;
+  /** Maximum wait for the commit when the journal cannot be written. */
   readonly commitWaitMs?: number;
   readonly disk?: JournalDisk;
-  readonly setAside?: SetAsideJournals;
+  readonly quarantinedJournals?: QuarantinedJournals;
 }
 
 const channel = 'money';
 const drainMs = 10_000;
 const probeMs = 1_000;
-const caughtUpMs = 1_000;
-const usualCommitWaitMs = 5_000;
+const catchUpTimeoutMs = 1_000;
+const defaultCommitWaitMs = 5_000;
 
-/** What an operator has to know of a node's money. */
 export interface MoneyState {
   readonly leaseAgeMs: number;
   readonly leaseFailures: number;
@@ -53,20 +52,18 @@ export interface MoneyState {
   readonly slices: Iterable<Slice>;
 }
 
-/**
- * Builds one node's money from the bottom up and starts it in the right order: escrow, lease, journal and settlement.
- */
+/** Builds the money of one node from the bottom up and starts it in order: escrow, lease, journal and settlement. */
 export class MoneyEngine {
   readonly escrow: Escrow;
   readonly node = uuidv7();
-  private readonly book = new SliceBook();
+  private readonly registry = new SliceRegistry();
   private readonly lease: NodeLease;
   private readonly settlements: SettlementQueue;
-  private readonly earlier: EarlierJournals;
+  private readonly previousJournals: PreviousJournals;
   private readonly renewal: LeaseRenewal;
   private readonly folder: string;
   private journal: Journal | null = null;
-  private probing?: NodeJS.Timeout;
+  private probeTimer?: NodeJS.Timeout;
   private unsubscribe: (() => void)[] = [];
 
   constructor(
@@ -76,104 +73,106 @@ export class MoneyEngine {
   ) {
     this.folder = join(options.dataFolder, 'journal');
     const clock = new DatabaseClock();
-    this.lease = new NodeLease(store, clock, this.book);
+    this.lease = new NodeLease(store, clock, this.registry);
     this.settlements = new SettlementQueue(store, this.lease, {
       chunk: options.chunk ?? 500,
-      mostPending: options.mostPending ?? 50_000,
-      commitWaitMs: options.commitWaitMs ?? usualCommitWaitMs,
+      maxPending: options.maxPending ?? 50_000,
+      commitWaitMs: options.commitWaitMs ?? defaultCommitWaitMs,
       folder: this.folder,
     });
-    this.escrow = new Escrow(clock, this.book, this.lease, this.settlements, {
+    this.escrow = new Escrow(clock, this.registry, this.lease, this.settlements, {
       ...escrowDefaults,
       ...options.escrow,
     });
-    this.earlier = new EarlierJournals(this.folder, store, options.setAside);
+    this.previousJournals = new PreviousJournals(this.folder, store, options.quarantinedJournals);
     this.renewal = new LeaseRenewal(
       this.lease,
-      { id: this.node, journal: this.keepsJournal ? `${hostname()}:${this.folder}` : null },
+      { id: this.node, journal: this.usesJournal ? `${hostname()}:${this.folder}` : null },
       {
         store,
         clock,
         allocator: this.escrow.allocator,
         settlements: this.settlements,
-        earlier: this.earlier,
+        previousJournals: this.previousJournals,
       },
       { ...leaseDefaults, ...options.lease },
     );
   }
 
-  /** So many records are on their way to the database. */
+  /** Number of records on their way to the database. */
   get pending(): number {
     return this.settlements.pending;
   }
 
-  /** Waits until what this node has charged so far is in the database, for at most a second. */
-  async caughtUp(): Promise<void> {
-    if (this.pending > 0) await this.settlements.caughtUp(AbortSignal.timeout(caughtUpMs));
+  /** Waits until everything charged so far on this node is in the database, for at most one second. */
+  async waitUntilCommitted(): Promise<void> {
+    if (this.pending > 0) await this.settlements.waitUntilCommitted(AbortSignal.timeout(catchUpTimeoutMs));
   }
 
-  /** The oldest of them has waited for so long; 0 where none waits. */
+  /** Age of the oldest pending record; 0 if none is pending. */
   get oldestPendingMs(): number {
     return this.settlements.oldestMs;
   }
 
-  /** The journal cannot be written for this reason; undefined while it can. */
-  get trouble(): unknown {
+  /** Reason why the journal cannot be written; undefined while it can. */
+  get journalError(): unknown {
     return this.settlements.trouble;
   }
 
-  /** It is false while the lease cannot be renewed: then calls are refused. */
-  get admits(): boolean {
-    return this.lease.admits;
+  /** False while the lease cannot be renewed; calls are then rejected. */
+  get isAdmitting(): boolean {
+    return this.lease.isAdmitting;
   }
 
   get state(): MoneyState {
     const { lease, renewal, settlements } = this;
     return {
       leaseAgeMs: lease.ageMs,
-      leaseFailures: renewal.failures,
+      leaseFailures: renewal.failureCount,
       leaseLapses: lease.lapses,
-      unreadJournals: renewal.unread,
+      unreadJournals: renewal.unreadJournals,
       journalBytes: settlements.journalBytes,
       settlements: settlements.counts,
-      slices: this.book.all(),
+      slices: this.registry.all(),
     };
   }
 
-  /** It settles the journals of earlier runs before its own. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    await this.earlier.settleSetAside();
-    const report = await this.earlier.settle();
+    await this.previousJournals.settleQuarantined();
+    const report = await this.previousJournals.settle();
     await this.listen();
     await this.renewal.start();
-    if (this.keepsJournal) {
+    if (this.usesJournal) {
       const { disk } = this.options;
       this.journal = new Journal({ folder: this.folder, node: this.node, ...(disk ? { disk } : {}) });
     }
     this.settlements.start(this.journal);
-    this.probing = setInterval(() => this.journal?.probe(), probeMs).unref();
+    this.probeTimer = setInterval(() => this.journal?.probe(), probeMs).unref();
     return report;
   }
 
-  /** The quarantine is over: what was set aside is charged, or left, as the operator decided. */
-  async settleSetAside(): Promise<void> {
-    await this.earlier.settleSetAside();
+  /** Settles the quarantined journals as the operator decided when the quarantine ended. */
+  async settleQuarantined(): Promise<void> {
+    await this.previousJournals.settleQuarantined();
   }
 
-  /** Commits what is settled and hands everything back; what could not be committed stays on the disk, and held. */
+  /**
+   * Commits what is settled and hands back the rest. Records that cannot be committed stay on the disk, and their money
+   * stays held.
+   */
   async stop(): Promise<void> {
     for (const unsubscribe of this.unsubscribe.splice(0)) unsubscribe();
-    clearInterval(this.probing);
+    clearInterval(this.probeTimer);
     this.escrow.allocator.stop();
-    await this.settlements.drained(AbortSignal.timeout(drainMs));
+    await this.settlements.waitUntilDrained(AbortSignal.timeout(drainMs));
     this.settlements.stop();
-    const handedBack = await this.renewal.stop(this.pending === 0 || !this.keepsJournal);
-    this.journal?.close(handedBack);
+    const isHandedBack = await this.renewal.stop(this.pending === 0 || !this.usesJournal);
+    this.journal?.close(isHandedBack);
   }
 
-  /** Where only the commit counts, a record that was not committed was not acknowledged either. */
-  private get keepsJournal(): boolean {
+  /** If only the commit counts, an uncommitted record was not acknowledged either, so no journal is needed. */
+  private get usesJournal(): boolean {
     return this.options.acknowledge === 'journal';
   }
 
@@ -181,15 +180,15 @@ export class MoneyEngine {
     const { allocator } = this.escrow;
     this.unsubscribe.push(
       await this.announcements.on(channel, (payload) => {
-        const [word = '', first = '', second = ''] = payload.split(' ');
-        if (word === 'recall' && first !== this.lease.id) allocator.recalled(second, first);
-        if (word === 'returned') allocator.returned(first);
-        if (word === 'limit' && isScopeKind(first))
-          allocator.limitChanged({ kind: first, id: Number(second) });
+        const [event = '', first = '', second = ''] = payload.split(' ');
+        if (event === 'recall' && first !== this.lease.id) allocator.handleRecall(second, first);
+        if (event === 'returned') allocator.handleReturn(first);
+        if (event === 'limit' && isScopeKind(first))
+          allocator.handleLimitChange({ kind: first, id: Number(second) });
       }),
-      // Any limit may have changed while nothing was heard.
+      // Any limit might have changed while no notifications arrived.
       this.announcements.onGap(() => {
-        for (const slice of [...this.book.all()]) allocator.limitChanged(slice.ref);
+        for (const slice of [...this.registry.all()]) allocator.handleLimitChange(slice.ref);
       }),
     );
   }

@@ -2,18 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { fault, formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 
-interface Ceiling {
+interface CreditCeiling {
   readonly ceiling: Nano;
-  /** The sum of the credit limits that the people of the organisation have. */
+  /** Sum of the credit limits of the organisation's users. */
   readonly given: Nano;
 }
 
-/** The platform limits the sum of credit that the administrators of an organisation may give. */
+/** The platform's cap on the total credit that administrators of an organisation can grant. */
 @Injectable()
 export class CreditCeilings {
   constructor(private readonly database: Database) {}
 
-  async of(organisationId: number, tx?: Tx): Promise<Ceiling> {
+  async find(organisationId: number, tx?: Tx): Promise<CreditCeiling> {
     const [row] = await (tx ?? this.database.source).query<{ ceiling: string; given: string }[]>(
       `SELECT o.credit_ceiling_nano AS ceiling,
               (SELECT coalesce(sum(r.limit_nano), 0)::text
@@ -26,9 +26,9 @@ export class CreditCeilings {
     return { ceiling: BigInt(row.ceiling), given: BigInt(row.given) };
   }
 
-  /** Returns the former one. A ceiling below what is given takes nothing back. */
+  /** Returns the former ceiling. A ceiling below the credit already granted takes nothing back. */
   async set(tx: Tx, organisationId: number, ceiling: Nano): Promise<Nano> {
-    const former = await this.of(organisationId, tx);
+    const former = await this.find(organisationId, tx);
     await tx.query('UPDATE organisation SET credit_ceiling_nano = $2 WHERE id = $1', [
       organisationId,
       ceiling.toString(),
@@ -36,16 +36,16 @@ export class CreditCeilings {
     return former.ceiling;
   }
 
-  /** Raises within one organisation take turns, so that two of them find the same room once. */
-  async requireRoom(tx: Tx, organisationId: number, more: Nano): Promise<void> {
+  /** Serialises raises within one organisation, so that two of them cannot use the same headroom. */
+  async requireHeadroom(tx: Tx, organisationId: number, more: Nano): Promise<void> {
     await tx.query('SELECT 1 FROM organisation WHERE id = $1 FOR NO KEY UPDATE', [organisationId]);
-    const { ceiling, given } = await this.of(organisationId, tx);
+    const { ceiling, given } = await this.find(organisationId, tx);
     if (given + more <= ceiling) return;
-    const [most, present] = [ceiling, given].map((amount) => `$${formatUsd(amount)}`);
+    const [maximum, total] = [ceiling, given].map((amount) => `$${formatUsd(amount)}`);
     throw fault('permission_denied', {
       param: 'credit_limit',
-      message: `The credit limits of this organisation are ${present} together; the platform allows ${most}.`,
-      details: { reason: 'credit-ceiling', ceiling: most, given: present },
+      message: `The credit limits of this organisation are ${total} together; the platform allows ${maximum}.`,
+      details: { reason: 'credit-ceiling', ceiling: maximum, given: total },
     });
   }
 }

@@ -8,38 +8,35 @@ import {
   type PageRequest,
   readRows,
   RepeatingJob,
-  type Row,
+  type TableRow,
   type Tx,
 } from '../../platform';
 import { Ledger } from './ledger';
 import { Limits } from './limits';
 
 export interface InvoiceState {
-  /** The payer owes what was used and is not paid, billed or not; negative where more was paid. */
+  /** Usage that is not paid, invoiced or not; negative if more was paid. */
   readonly owed: Nano;
-  /** So much may be owed. */
   readonly credit: Nano;
-  /** Nodes hold it for requests in flight. */
+  /** Amount that nodes hold for requests in flight. */
   readonly escrowed: Nano;
 }
 
-/** An operator recorded this payment of a payer's invoices. */
 export interface InvoicePayment {
   readonly id: number;
-  /** The payer's, unique to the payment: by it a repetition is known. */
+  /** The payer's reference, unique per payment; identifies repeated entries. */
   readonly reference: string;
   readonly amount: Nano;
   readonly recordedAt: Date;
-  /** It is null while the payment stands. */
+  /** Null unless the payment was reversed. */
   readonly undoneAt: Date | null;
 }
 
-type PaymentRow = Row<'invoice_payment'>;
+type InvoicePaymentRow = TableRow<'invoice_payment'>;
 
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
-const MOST_FORMER = 500;
+const MAX_FORMER_PER_RUN = 500;
 
-/** Accounts of those who are billed by invoice: what they owe, may owe, and paid. */
 @Injectable()
 export class Invoices {
   constructor(
@@ -55,12 +52,12 @@ export class Invoices {
   }
 
   /**
-   * An invoiced payer may owe up to the credit limit, else up to the lower of their budgets. Only where the
-   * platform acts (`mayRaise`) do budgets give more than there was, since organisations set one of them.
+   * Sets the credit of an invoiced payer: their credit limit, or else the lower of their budgets. Budgets raise the
+   * credit only if the platform acts (`canRaise`), since organisations set one of them.
    */
-  async followCredit(tx: Tx, payerId: number, mayRaise: boolean): Promise<void> {
+  async updateCredit(tx: Tx, payerId: number, canRaise: boolean): Promise<void> {
     const account = invoiceAccountOf(payerId);
-    const rows = await readRows<Row<'spending_rule', 'owner_id, limit_nano'>>(
+    const rows = await readRows<TableRow<'spending_rule', 'owner_id, limit_nano'>>(
       tx,
       `SELECT owner_id, limit_nano FROM spending_rule WHERE kind = 'wallet' AND owner_id IN ($1, $2)`,
       [payerId, account],
@@ -70,59 +67,58 @@ export class Invoices {
     const limit = ruleOf(payerId);
     const former = ruleOf(account);
     const byBudget = await this.lowestBudget(tx, payerId);
-    const bounded = mayRaise || byBudget < former ? byBudget : former;
+    const bounded = canRaise || byBudget < former ? byBudget : former;
     await this.setCredit(tx, payerId, limit > 0n ? limit : bounded);
   }
 
   /**
-   * A payer who is billed by invoice no more owes nothing there: it becomes a debt of the wallet. Returns
-   * what was owed.
+   * Moves what a payer owes by invoice to a negative wallet, when the payer is no longer invoiced. Returns the amount.
    */
-  async leave(tx: Tx, payerId: number): Promise<Nano> {
+  async moveToWallet(tx: Tx, payerId: number): Promise<Nano> {
     await this.setCredit(tx, payerId, 0n);
     const [row] = await tx.query<{ moved: string }[]>('SELECT money_leave_invoices($1) AS moved', [payerId]);
     return -BigInt(row?.moved ?? 0);
   }
 
-  /** It is null where the same payment was recorded before. */
+  /** Returns null if the payment was recorded before. */
   async record(tx: Tx, payerId: number, reference: string, amount: Nano): Promise<InvoicePayment | null> {
-    const [made] = await readRows<PaymentRow>(
+    const [created] = await readRows<InvoicePaymentRow>(
       tx,
       `INSERT INTO invoice_payment (payer_id, reference, amount_nano) VALUES ($1, $2, $3)
        ON CONFLICT (payer_id, reference) DO NOTHING RETURNING *`,
       [payerId, reference, amount.toString()],
     );
-    if (made === undefined) {
-      const [known] = await readRows<PaymentRow>(
+    if (created === undefined) {
+      const [existing] = await readRows<InvoicePaymentRow>(
         tx,
         'SELECT * FROM invoice_payment WHERE payer_id = $1 AND reference = $2',
         [payerId, reference],
       );
-      if (known !== undefined && BigInt(known.amountNano) === amount && known.undoneAt === null) return null;
-      throw referenceTaken(known);
+      if (existing !== undefined && BigInt(existing.amountNano) === amount && existing.undoneAt === null)
+        return null;
+      throw referenceTakenFault(existing);
     }
-    await this.post(tx, payerId, 'invoice-payment', made.id, amount);
-    return paymentOf(made);
+    await this.post(tx, payerId, 'invoice-payment', created.id, amount);
+    return paymentOf(created);
   }
 
-  /** A posting reverses it. It is null where the payment was undone before. */
+  /** Reverses a payment with a posting. Returns null if it was reversed before. */
   async undo(tx: Tx, payerId: number, paymentId: number): Promise<InvoicePayment | null> {
-    const [found] = await readRows<PaymentRow>(
+    const [payment] = await readRows<InvoicePaymentRow>(
       tx,
       'SELECT * FROM invoice_payment WHERE id = $1 AND payer_id = $2 FOR NO KEY UPDATE',
       [paymentId, payerId],
     );
-    if (found === undefined) throw fault('not_found', { param: 'payment_id' });
-    if (found.undoneAt !== null) return null;
+    if (payment === undefined) throw fault('not_found', { param: 'payment_id' });
+    if (payment.undoneAt !== null) return null;
     await tx.query('UPDATE invoice_payment SET undone_at = clock_timestamp() WHERE id = $1', [paymentId]);
-    await this.post(tx, payerId, 'invoice-payment-undone', found.id, -BigInt(found.amountNano));
-    return paymentOf(found);
+    await this.post(tx, payerId, 'invoice-payment-undone', payment.id, -BigInt(payment.amountNano));
+    return paymentOf(payment);
   }
 
-  /** The newest first. */
   async payments(payerId: number, request: PageRequest): Promise<Page<InvoicePayment>> {
     const keyset = newestFirst.clause(request, 2);
-    const rows = await this.database.rows<PaymentRow>(
+    const rows = await this.database.rows<InvoicePaymentRow>(
       `SELECT *, ${newestFirst.positions} FROM invoice_payment
         WHERE payer_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
       [payerId, ...keyset.parameters],
@@ -131,22 +127,22 @@ export class Invoices {
     return { ...page, rows: page.rows.map(paymentOf) };
   }
 
-  /** A request in flight when its payer left the invoices is charged there all the same, and follows them here. */
+  /** Moves charges of requests that were still in flight when their payer stopped being invoiced. */
   @RepeatingJob({ name: 'former-invoices', cron: '50 * * * * *' })
-  async followFormer(): Promise<void> {
-    const rows = await this.database.query<Row<'user_account', 'id'>>(
+  async moveFormerCharges(): Promise<void> {
+    const rows = await this.database.query<TableRow<'user_account', 'id'>>(
       `SELECT u.id FROM spending_window w JOIN user_account u ON u.id = -w.owner_id AND u.billing_type <> 'invoiced'
         LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
        WHERE w.kind = 'wallet' AND w.owner_id < 0 AND w.limit_nano - coalesce(r.limit_nano, 0) <> w.spent
-       ORDER BY u.id LIMIT ${MOST_FORMER}`,
+       ORDER BY u.id LIMIT ${MAX_FORMER_PER_RUN}`,
     );
     for (const { id } of rows) {
       const work = async (tx: Tx): Promise<void> => {
-        const [still] = await tx.query<object[]>(
+        const [formerPayer] = await tx.query<object[]>(
           `SELECT 1 FROM user_account WHERE id = $1 AND billing_type <> 'invoiced' FOR NO KEY UPDATE`,
           [id],
         );
-        if (still !== undefined) await this.leave(tx, id);
+        if (formerPayer !== undefined) await this.moveToWallet(tx, id);
       };
       await this.database
         .transaction(work, { withoutActivity: 'the change of the billing type is on record' })
@@ -172,17 +168,17 @@ export class Invoices {
   }
 }
 
-const referenceTaken = (known: PaymentRow | undefined) =>
+const referenceTakenFault = (existing: InvoicePaymentRow | undefined) =>
   fault('conflict', {
     param: 'reference',
     message:
-      known === undefined || known.undoneAt === null
-        ? `A payment with this reference is recorded, of $${formatUsd(BigInt(known?.amountNano ?? 0))}.`
+      existing === undefined || existing.undoneAt === null
+        ? `A payment with this reference is recorded, of $${formatUsd(BigInt(existing?.amountNano ?? 0))}.`
         : 'A payment with this reference was recorded and undone. Give another reference.',
     details: { reason: 'reference' },
   });
 
-const paymentOf = (row: PaymentRow): InvoicePayment => ({
+const paymentOf = (row: InvoicePaymentRow): InvoicePayment => ({
   id: Number(row.id),
   reference: row.reference,
   amount: BigInt(row.amountNano),

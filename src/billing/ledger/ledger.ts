@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
-import { Database, type Row, type Tx } from '../../platform';
+import { Database, type TableRow, type Tx } from '../../platform';
 
 /** The account on the other side of a posting. */
 type Counterpart = 'processor' | 'promotion' | 'adjustment' | 'receipt';
 
-/** The kinds of postings, each with its words on pages and documents. */
 export const postingKinds = [
   'top-up',
   'refund',
@@ -25,22 +24,22 @@ export const postingKinds = [
 export type PostingKind = (typeof postingKinds)[number];
 
 export interface Posting {
-  /** A wallet bears the id of the user who pays from it, an account of invoices the negated one. */
+  /** Id of the user who pays from the wallet; negated for an account of invoices. */
   readonly walletId: number;
-  /** Negative takes money back: a refund, a dispute, a correction. The balance may fall below zero. */
+  /** Negative for refunds, disputes and corrections; the balance can fall below zero. */
   readonly amount: Nano;
   readonly against: Counterpart;
-  /** Kind and reference are unique together for ever: a repeated posting changes nothing. */
+  /** Kind and reference are permanently unique together: a repeated posting changes nothing. */
   readonly kind: string;
   readonly ref: string;
 }
 
 export interface WalletState {
-  /** The balance is what was credited less what was spent; negative is debt. */
+  /** Credits minus spending; negative if the wallet owes money. */
   readonly balance: Nano;
   readonly creditLimit: Nano;
   readonly spent: Nano;
-  /** Nodes hold it for requests in flight. */
+  /** Amount that nodes hold for requests in flight. */
   readonly escrowed: Nano;
 }
 
@@ -52,16 +51,16 @@ export interface LedgerLine {
   readonly amount: Nano;
 }
 
-type WalletRow = Row<'spending_window', 'limit_nano, spent, escrowed'> & {
+type WalletRow = TableRow<'spending_window', 'limit_nano, spent, escrowed'> & {
   readonly creditLimit: string | null;
 };
 
-/** Moves money in and out of wallets, except for requests, which settle in batches of their own. */
+/** Moves money in and out of wallets, except for requests, which are settled in batches. */
 @Injectable()
 export class Ledger {
   constructor(private readonly database: Database) {}
 
-  /** Returns whether it was posted now; false when it had been before. */
+  /** Returns false if the posting was made before. */
   async post(tx: Tx, posting: Posting): Promise<boolean> {
     if (posting.amount === 0n) throw new RangeError('a posting cannot be of nothing');
     const rows = await tx.query<{ posted: boolean }[]>('SELECT money_credit($1, $2, $3, $4, $5) AS posted', [
@@ -92,10 +91,12 @@ export class Ledger {
     };
   }
 
-  /** The newest lines of a wallet, settlements of requests left out; `before` is the last one of the page before. */
+  /**
+   * Lists the newest lines of a wallet without settlements of requests; `before` is the last line of the previous page.
+   */
   async lines(walletId: number, limit: number, before?: bigint): Promise<LedgerLine[]> {
     const rows = await this.database.rows<
-      Row<'ledger_transaction', 'kind, ref'> & { transactionId: string; at: Date; amount: string }
+      TableRow<'ledger_transaction', 'kind, ref'> & { transactionId: string; at: Date; amount: string }
     >(
       `SELECT t.id AS transaction_id, t.kind, t.ref, t.created_at AS at, e.amount
          FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id AND e.is_posting

@@ -14,23 +14,20 @@ export interface LimitRule {
 }
 
 export interface LimitState extends LimitRule {
-  /** The sum of the raises in force. */
+  /** Sum of the raises in force. */
   readonly raised: Nano;
-  /** The first of its raises ends at this time; null where there is none. */
+  /** Time when the first raise in force ends; null if there is none. */
   readonly raisedUntil: Date | null;
   readonly spent: Nano;
-  /** Never negative: a limit may lie below what was spent. */
+  /** Never negative, although the limit can be below the spending. */
   readonly remaining: Nano;
-  /**
-   * Nothing of what was spent counts any more from this time on. It is null for a rolling window in which
-   * nothing has been spent.
-   */
+  /** Time from which none of the current spending counts; null for a rolling window without spending. */
   readonly resetsAt: Date | null;
-  /** The oldest spending of a rolling window, and when it leaves. */
+  /** Oldest spending of a rolling window, and when it leaves the window. */
   readonly freesNext: { readonly at: Date; readonly amount: Nano } | null;
 }
 
-interface StateRow {
+interface LimitStateRow {
   readonly period: BudgetPeriod | null;
   readonly limitNano: string;
   readonly raised: string;
@@ -41,10 +38,10 @@ interface StateRow {
   readonly freesNano: string | null;
 }
 
-/** Keeps spending limits by scope and period. A change applies from the commit of its transaction. */
+/** Spending limits by scope and period. A change applies from the commit of its transaction. */
 @Injectable()
 export class Limits {
-  /** Commands have no engine. */
+  /** CLI commands run without an engine. */
   constructor(
     private readonly database: Database,
     @Optional() private readonly engine?: MoneyEngine,
@@ -52,36 +49,36 @@ export class Limits {
 
   async set(tx: Tx, scope: BudgetScope, rule: LimitRule): Promise<void> {
     if (rule.limit < 0n) throw new RangeError('a limit cannot be negative');
-    await change(tx, scope, rule.period, rule.limit);
+    await setSpendingLimit(tx, scope, rule.period, rule.limit);
   }
 
   async remove(tx: Tx, scope: BudgetScope): Promise<void> {
-    await change(tx, scope, 'monthly', null);
+    await setSpendingLimit(tx, scope, 'monthly', null);
   }
 
-  /** A wallet may be spent this far below zero. */
+  /** Sets how far below zero the wallet's balance can fall. */
   async setCreditLimit(tx: Tx, walletId: number, limit: Nano): Promise<void> {
     if (limit < 0n) throw new RangeError('a limit cannot be negative');
-    await change(tx, { kind: 'wallet', id: walletId }, 'lifetime', limit);
+    await setSpendingLimit(tx, { kind: 'wallet', id: walletId }, 'lifetime', limit);
   }
 
-  /** The state of one limit; null where there is none. */
+  /** Returns null if there is no limit. */
   async state(scope: BudgetScope, tx?: Tx): Promise<LimitState | null> {
     return (await this.states([scope], tx))[0] ?? null;
   }
 
-  /** It is the one with the least left of several budgets that are in force at once; null where there is none. */
+  /** Returns the budget with the least remaining; null if there is none. */
   async tightest(scopes: readonly BudgetScope[], tx?: Tx): Promise<LimitState | null> {
     return tightestOf(await this.states(scopes, tx));
   }
 
   /**
-   * States come in the order asked for, with all that this node has charged. Within a transaction, they are as that
-   * one sees them.
+   * Returns the states in the order of the scopes, including everything this node has charged. Within a transaction,
+   * they are as the transaction sees them.
    */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
-    if (tx === undefined) await this.engine?.caughtUp();
-    const rows = await readRows<StateRow>(
+    if (tx === undefined) await this.engine?.waitUntilCommitted();
+    const rows = await readRows<LimitStateRow>(
       tx ?? this.database,
       `SELECT scope.kind, scope.owner_id, s.*, f.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,
               (SELECT min(ends_at) FROM budget_raise r WHERE r.kind = scope.kind AND r.owner_id = scope.owner_id
@@ -101,7 +98,7 @@ export const tightestOf = (states: readonly (LimitState | null)[]): LimitState |
     return other.remaining < one.remaining ? other : one;
   }, null);
 
-async function change(
+async function setSpendingLimit(
   tx: Tx,
   ref: LimitRef,
   period: BudgetPeriod | 'lifetime',
@@ -115,18 +112,18 @@ async function change(
   ]);
 }
 
-function stateOf(row: StateRow): LimitState | null {
+function stateOf(row: LimitStateRow): LimitState | null {
   if (row.period === null) return null;
-  const inForce = BigInt(row.limitNano);
+  const limitInForce = BigInt(row.limitNano);
   const spent = BigInt(row.spent);
   const raised = BigInt(row.raised);
   return {
     period: row.period,
-    limit: inForce - raised,
+    limit: limitInForce - raised,
     raised,
     raisedUntil: row.raisedUntil,
     spent,
-    remaining: inForce > spent ? inForce - spent : 0n,
+    remaining: limitInForce > spent ? limitInForce - spent : 0n,
     resetsAt: row.resetsAt,
     freesNext:
       row.freesAt === null || row.freesNano === null

@@ -5,7 +5,7 @@ import { agreementChecks } from './checks/agreements';
 import { invoiceChecks } from './checks/invoice-checks';
 import { accountSums, ledgerChecks } from './checks/ledger-checks';
 import { limitChecks, recordedSince } from './checks/limit-checks';
-import { keptRecords, longestTransaction, type MoneyCheckQuery } from './checks/money-check';
+import { keptRecords, maxTransactionDuration, type MoneyCheckQuery } from './checks/money-check';
 import { usageChecks } from './checks/usage-checks';
 
 export interface Discrepancy {
@@ -24,30 +24,32 @@ export interface MoneyReport {
   readonly checks: readonly MoneyCheck[];
 }
 
-const MOST_SHOWN = 100;
+const MAX_DISCREPANCIES = 100;
 
-/** `full` reads everything; otherwise the records since the seal, and sums for older ones. */
-export interface VerifyOptions {
+/** `full` reads everything; otherwise the records since the seal, and sums of older ones. */
+export interface VerifyMoneyOptions {
   readonly full?: boolean;
 }
 
-/** The equalities that hold at any moment, also under traffic, if nothing was lost or counted twice. */
+/** Verifies the equalities that hold at any moment, also under traffic, if nothing was lost or counted twice. */
 export async function verifyMoney(
   database: Database,
-  { full = true }: VerifyOptions = {},
+  { full = true }: VerifyMoneyOptions = {},
 ): Promise<MoneyReport> {
-  return database.transaction(async (tx) => allChecks(tx, full ? null : await sealOf(tx)), {
+  return database.transaction(async (tx) => allChecks(tx, full ? null : await findSeal(tx)), {
     isolation: 'REPEATABLE READ',
   });
 }
 
-/** The key of an advisory lock, an arbitrary constant. */
+/** Key of an advisory lock, an arbitrary constant. */
 const verificationLock = 5_719_026;
 
-/** The same, or null when another node is verifying. Verified records are sealed and not read again. */
-export async function verifyMoneyAlone(
+/**
+ * Verifies the money and seals verified records, which are not read again. Returns null if another node is verifying.
+ */
+export async function verifyMoneyExclusively(
   database: Database,
-  { full = false }: VerifyOptions = {},
+  { full = false }: VerifyMoneyOptions = {},
 ): Promise<MoneyReport | null> {
   return database.transaction(
     async (tx) => {
@@ -55,7 +57,7 @@ export async function verifyMoneyAlone(
         verificationLock,
       ]);
       if (lock?.free !== true) return null;
-      const since = full ? null : await sealOf(tx);
+      const since = full ? null : await findSeal(tx);
       const report = await allChecks(tx, since);
       if (report.addsUp) await seal(tx, since);
       return report;
@@ -64,8 +66,8 @@ export async function verifyMoneyAlone(
   );
 }
 
-/** It is null where records were dropped that were settled after the seal, or nearly so: then everything is read. */
-async function sealOf(tx: Tx): Promise<string | null> {
+/** Returns null if dropped records were settled after the seal, or shortly before it; everything is then read. */
+async function findSeal(tx: Tx): Promise<string | null> {
   const [row] = await tx.query<{ sealed_to: string }[]>(
     `WITH kept AS (${keptRecords})
      SELECT sealed_to::text FROM money_seal, kept
@@ -77,7 +79,7 @@ async function sealOf(tx: Tx): Promise<string | null> {
 /** Seals all verified records, except those that running transactions can still change. */
 async function seal(tx: Tx, since: string | null): Promise<void> {
   const [row] = await tx.query<{ until: string }[]>(
-    `SELECT (transaction_timestamp() - ${longestTransaction})::text AS until`,
+    `SELECT (transaction_timestamp() - ${maxTransactionDuration})::text AS until`,
   );
   const from = since ?? '-infinity';
   await tx.query(
@@ -88,7 +90,7 @@ async function seal(tx: Tx, since: string | null): Promise<void> {
        spent = CASE WHEN isfinite($1::timestamptz) THEN sealed.spent ELSE 0 END + excluded.spent`,
     [from, row?.until],
   );
-  // Every window was found to be the sum of its records: the seal is the sum less the unsealed records.
+  // Every window was found to be the sum of its records, so the seal is the sum minus the unsealed records.
   await tx.query(
     `WITH fresh AS MATERIALIZED (${recordedSince('$1::timestamptz')})
      INSERT INTO money_seal_window (window_id, starts_at, spent)
@@ -116,18 +118,22 @@ const moneyChecks = [
 ];
 
 async function allChecks(tx: Tx, since: string | null): Promise<MoneyReport> {
-  const done: MoneyCheck[] = [];
+  const results: MoneyCheck[] = [];
   // Disables JIT: compiling these statements takes longer than running them.
   await tx.query('SET LOCAL jit = off');
   for (const check of moneyChecks) {
-    if (since === null || check.reads !== 'full') done.push(await run(tx, check, since));
+    if (since === null || check.reads !== 'full') results.push(await runCheck(tx, check, since));
   }
-  return { addsUp: done.every(({ wrong }) => wrong.length === 0), checks: done };
+  return { addsUp: results.every(({ wrong }) => wrong.length === 0), checks: results };
 }
 
-async function run(tx: Tx, { name, sql, reads }: MoneyCheckQuery, since: string | null): Promise<MoneyCheck> {
+async function runCheck(
+  tx: Tx,
+  { name, sql, reads }: MoneyCheckQuery,
+  since: string | null,
+): Promise<MoneyCheck> {
   const wrong = await tx.query<Discrepancy[]>(
-    `SELECT what, expected, found FROM (${sql}) AS result WHERE expected <> found LIMIT ${MOST_SHOWN}`,
+    `SELECT what, expected, found FROM (${sql}) AS result WHERE expected <> found LIMIT ${MAX_DISCREPANCIES}`,
     reads === 'since' ? [since ?? '-infinity'] : [],
   );
   return { name, wrong };

@@ -5,12 +5,15 @@ import type { PostingKind } from './ledger';
 export interface WalletTransfer {
   readonly from: number;
   readonly to: number;
-  /** Kind and reference are unique together for ever: a repeated transfer moves nothing. */
+  /** Kind and reference are permanently unique together: a repeated transfer moves nothing. */
   readonly kind: PostingKind;
   readonly ref: string;
 }
 
-/** Moves a wallet's balance, or its debt, by one ledger transaction; `followTransfer` moves what nodes still hold. */
+/**
+ * Moves a wallet's balance, which can be negative, in one ledger transaction; `followTransfer` moves what nodes still
+ * hold.
+ */
 export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTransfer): Promise<Nano> {
   const rows = await tx.query<{ moved: string }[]>('SELECT money_transfer($1, $2, $3, $4) AS moved', [
     from,
@@ -23,7 +26,7 @@ export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTran
 
 interface FollowedTransfer {
   readonly to: number | null;
-  /** Spending of the former wallet since the last time: requests that were in flight at the transfer. */
+  /** Spending of the former wallet since the last call, by requests that were in flight at the transfer. */
   readonly spent: Nano;
   readonly isOpen: boolean;
 }

@@ -5,20 +5,19 @@ import { readRows, type Tx } from '../../platform';
 import type { Payment } from './payments';
 import { concernsOfWallet } from './wallet-concern';
 
-/** After so many failures in a row it is switched off: repeating does not mend a card. */
-const MOST_FAILURES = 5;
-/** The pauses double, from an hour up to nearly three days. */
-const MOST_DOUBLINGS = 6;
-const LONGEST_CODE = 100;
+/** Automatic top-ups are switched off after this many failures in a row, because repeating does not fix a card. */
+const MAX_FAILURES = 5;
+/** Pauses double, from an hour up to nearly three days. */
+const MAX_DOUBLINGS = 6;
+const MAX_CODE_LENGTH = 100;
 
-/** A failed automatic top-up changes its payment and the rule of its wallet. */
 @Injectable()
 export class AutomaticFailures {
   constructor(private readonly activity: ActivityLog) {}
 
-  /** A payment's failure counts once, whether its event or the answer to its call comes first. */
+  /** Counts a payment's failure once, whether its event or the response to its call comes first. */
   async fail(tx: Tx, { id, walletId, netCents }: Payment, code: string): Promise<boolean> {
-    const failure = code.slice(0, LONGEST_CODE);
+    const failure = code.slice(0, MAX_CODE_LENGTH);
     const [failed] = await tx.query<[object[], number]>(
       `UPDATE payment SET state = 'failed', failure_code = $2 WHERE id = $1 AND state = 'open' RETURNING id`,
       [id, failure],
@@ -27,8 +26,8 @@ export class AutomaticFailures {
     const accounts = await readRows<{ wasOn: boolean; isOn: boolean }>(
       tx,
       `UPDATE billing_account a SET failures = a.failures + 1, failure_code = $2,
-              automatic = a.automatic AND a.failures + 1 < ${MOST_FAILURES},
-              paused_until = now() + interval '1 hour' * 2 ^ least(a.failures, ${MOST_DOUBLINGS})
+              automatic = a.automatic AND a.failures + 1 < ${MAX_FAILURES},
+              paused_until = now() + interval '1 hour' * 2 ^ least(a.failures, ${MAX_DOUBLINGS})
          FROM (SELECT automatic FROM billing_account WHERE wallet_id = $1 FOR NO KEY UPDATE) before
         WHERE a.wallet_id = $1 RETURNING before.automatic AS was_on, a.automatic AS is_on`,
       [walletId, failure],
@@ -54,7 +53,7 @@ export class AutomaticFailures {
     return true;
   }
 
-  forget(tx: Tx, { walletId }: Payment): Promise<unknown> {
+  resetFailures(tx: Tx, { walletId }: Payment): Promise<unknown> {
     return tx.query(
       `UPDATE billing_account SET failures = 0, failure_code = NULL, paused_until = NULL
         WHERE wallet_id = $1 AND failures > 0`,

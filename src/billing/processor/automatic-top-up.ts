@@ -1,8 +1,8 @@
 import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
-import { ActivityLog, type Concerned, systemActor } from '../../audit';
+import { ActivityLog, type ActivitySubject, systemActor } from '../../audit';
 import { formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
-import { Database, Logger, readRows, RepeatingJob, type Row, type Tx } from '../../platform';
+import { Database, Logger, readRows, RepeatingJob, type TableRow, type Tx } from '../../platform';
 import { topUpCents } from '../top-up';
 import { type AutomaticTopUpRule, type BillingAccount, BillingAccounts } from './billing-accounts';
 import { BillingMails } from './billing-mails';
@@ -14,23 +14,23 @@ import { type Payment, Payments, paymentOf, type PaymentRow } from './payments';
 import { ProcessorInbox } from './processor-inbox';
 import { concernsOfWallet } from './wallet-concern';
 
-const WALLETS_AT_ONCE = 100;
-/** The processor keeps idempotency keys for at least a day; an older unanswered call never charged. */
+const BATCH_SIZE = 100;
+/** The processor keeps idempotency keys for at least a day; an older call without a response never charged. */
 const GIVE_UP_AFTER_HOURS = 20;
 
-const POLLED_AT_ONCE = 200;
+const POLL_BATCH_SIZE = 200;
 
-interface Charge {
+interface TopUpCharge {
   readonly kind: 'charge';
   readonly payment: Payment;
   readonly customerId: string;
   readonly cardId: string;
 }
 
-/** A look at a wallet ends in one of these; null where nothing is to be done now. */
-type Begun = Charge | { readonly kind: 'ceiling' } | Failed | null;
+/** Outcome of checking a wallet; null if there is nothing to do now. */
+type TriggerOutcome = TopUpCharge | { readonly kind: 'ceiling' } | FailedTopUp | null;
 
-interface Failed {
+interface FailedTopUp {
   readonly kind: 'failed';
   readonly payment: Payment;
   readonly code: string;
@@ -39,11 +39,11 @@ interface Failed {
 interface OpenCharge {
   readonly payment: Payment;
   readonly isOld: boolean;
-  /** It is the card that was named in the first call. */
+  /** Card named in the first call. */
   readonly cardId: string | null;
 }
 
-/** Tops up wallets whose balance fell below their threshold: one charge a trigger, however many nodes check. */
+/** Tops up wallets whose balance fell below their threshold: one charge per trigger, however many nodes check. */
 @Injectable()
 export class AutomaticTopUp {
   constructor(
@@ -59,9 +59,9 @@ export class AutomaticTopUp {
     private readonly logger: Logger,
   ) {}
 
-  async change(walletId: number, rule: AutomaticTopUpRule, concerns: Concerned): Promise<void> {
+  async change(walletId: number, rule: AutomaticTopUpRule, concerns: ActivitySubject): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const { automatic } = await this.accounts.locked(tx, walletId);
+      const { automatic } = await this.accounts.lock(tx, walletId);
       await this.accounts.setAutomatic(tx, walletId, rule);
       await this.activity.write(tx, {
         action: 'billing.auto-top-up-changed',
@@ -80,39 +80,39 @@ export class AutomaticTopUp {
   async run(signal?: AbortSignal): Promise<void> {
     if (!this.processor.isConnected) return;
     for (let last: number | undefined = 0; last !== undefined;) {
-      const due: number[] = await this.due(last);
-      for (const walletId of due) {
+      const dueWallets: number[] = await this.dueWallets(last);
+      for (const walletId of dueWallets) {
         if (signal?.aborted === true) return;
         await this.trigger(walletId).catch((error: unknown) =>
           this.logger.warn('an automatic top-up is put off', { error, wallet: walletId }),
         );
       }
-      last = due.length < WALLETS_AT_ONCE ? undefined : due.at(-1);
+      last = dueWallets.length < BATCH_SIZE ? undefined : dueWallets.at(-1);
     }
   }
 
   /** Charges the wallet's default card once, if it is due. Safe to call on several nodes at once. */
   async trigger(walletId: number): Promise<void> {
-    const begun = await this.database.transaction((tx) => this.begin(tx, walletId));
-    if (begun?.kind === 'charge') await this.carryOut(begun);
-    else if (begun?.kind === 'ceiling') await this.mails.ceilingReached(walletId);
-    else if (begun !== null) await this.tell(begun.payment, begun.code);
+    const outcome = await this.database.transaction((tx) => this.start(tx, walletId));
+    if (outcome?.kind === 'charge') await this.charge(outcome);
+    else if (outcome?.kind === 'ceiling') await this.mails.ceilingReached(walletId);
+    else if (outcome !== null) await this.notifyFailure(outcome.payment, outcome.code);
   }
 
-  /** Charges may take days, and their events can be lost: open ones are polled. */
+  /** Polls open charges, which can take days and whose events can be lost. */
   @RepeatingJob({ name: 'poll-automatic-top-ups', cron: '17 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<void> {
     if (!this.processor.isConnected) return;
     const open = await this.database.rows<
-      Row<'payment', 'id'> & { readonly paymentIntentId: string }
+      TableRow<'payment', 'id'> & { readonly paymentIntentId: string }
     >(`SELECT id, payment_intent_id FROM payment
         WHERE kind = 'automatic' AND state = 'open' AND payment_intent_id IS NOT NULL
-        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`);
+        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLL_BATCH_SIZE}`);
     for (const { id, paymentIntentId: intentId } of open) {
       if (signal?.aborted === true) return;
       await this.processor
         .call((client) => client.paymentIntents.retrieve(intentId))
-        .then((intent) => this.learn(intent))
+        .then((intent) => this.applyIntent(intent))
         .catch((error: unknown) =>
           this.logger.warn('an open automatic top-up could not be asked for', { error, payment: id }),
         );
@@ -120,8 +120,8 @@ export class AutomaticTopUp {
     }
   }
 
-  private async due(after: number): Promise<number[]> {
-    const rows = await this.database.rows<Row<'billing_account', 'wallet_id'>>(
+  private async dueWallets(after: number): Promise<number[]> {
+    const rows = await this.database.rows<TableRow<'billing_account', 'wallet_id'>>(
       `SELECT a.wallet_id FROM billing_account a
          LEFT JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = a.wallet_id
          LEFT JOIN spending_rule r ON r.kind = 'wallet' AND r.owner_id = a.wallet_id
@@ -129,25 +129,25 @@ export class AutomaticTopUp {
           AND coalesce(w.limit_nano - w.spent, 0) - coalesce(r.limit_nano, 0) < a.threshold_nano
           AND NOT EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.kind = 'automatic'
             AND p.state = 'open' AND p.payment_intent_id IS NOT NULL)
-        ORDER BY a.wallet_id LIMIT ${WALLETS_AT_ONCE}`,
+        ORDER BY a.wallet_id LIMIT ${BATCH_SIZE}`,
       [after],
     );
     return rows.map(({ walletId }) => walletId);
   }
 
-  /** The wallet's only open payment: a new one, or one that a crashed node left. */
-  private async begin(tx: Tx, walletId: number): Promise<Begun> {
-    const account = await this.accounts.locked(tx, walletId);
+  /** Returns the wallet's only open payment: a new one, or one that a crashed node left. */
+  private async start(tx: Tx, walletId: number): Promise<TriggerOutcome> {
+    const account = await this.accounts.lock(tx, walletId);
     const { customerId, automatic, pausedUntil } = account;
     if (!automatic.enabled || (pausedUntil !== null && pausedUntil > new Date())) return null;
     const open = await openCharge(tx, walletId);
-    if (open !== null) return this.goOn(tx, open, customerId);
+    if (open !== null) return this.resume(tx, open, customerId);
     if ((await balanceOf(tx, walletId)) >= automatic.threshold) return null;
     if (await isAboveCeiling(tx, account)) {
-      await this.rest(tx, account);
+      await this.pauseAtCeiling(tx, account);
       return { kind: 'ceiling' };
     }
-    await this.add(tx, account);
+    await this.addPayment(tx, account);
     const added = await openCharge(tx, walletId);
     if (added === null) return null;
     const { payment, cardId } = added;
@@ -155,19 +155,19 @@ export class AutomaticTopUp {
     return { kind: 'charge', payment, customerId, cardId };
   }
 
-  /** One that the processor knows stays open until its event or a poll ends it. */
-  private async goOn(tx: Tx, open: OpenCharge, customerId: string | null): Promise<Begun> {
+  /** A payment that the processor knows stays open until its event or a poll ends it. */
+  private async resume(tx: Tx, open: OpenCharge, customerId: string | null): Promise<TriggerOutcome> {
     const { payment, isOld, cardId } = open;
     if (payment.intentId !== null) return null;
     if (isOld) return this.fail(tx, payment, 'not_answered');
     return customerId === null || cardId === null ? null : { kind: 'charge', payment, customerId, cardId };
   }
 
-  private async fail(tx: Tx, payment: Payment, code: string): Promise<Failed | null> {
+  private async fail(tx: Tx, payment: Payment, code: string): Promise<FailedTopUp | null> {
     return (await this.failures.fail(tx, payment, code)) ? { kind: 'failed', payment, code } : null;
   }
 
-  private async add(tx: Tx, { walletId, automatic, defaultMethodId }: BillingAccount): Promise<void> {
+  private async addPayment(tx: Tx, { walletId, automatic, defaultMethodId }: BillingAccount): Promise<void> {
     const publicId = uuidv7();
     await this.payments.add(tx, {
       publicId,
@@ -187,9 +187,9 @@ export class AutomaticTopUp {
     });
   }
 
-  /** Paused until the next month, or until the rule is changed. */
-  private async rest(tx: Tx, { walletId, automatic }: BillingAccount): Promise<void> {
-    const rows = await readRows<Row<'billing_account', 'paused_until'>>(
+  /** Pauses until the next month, or until the rule is changed. */
+  private async pauseAtCeiling(tx: Tx, { walletId, automatic }: BillingAccount): Promise<void> {
+    const rows = await readRows<TableRow<'billing_account', 'paused_until'>>(
       tx,
       `UPDATE billing_account SET failure_code = 'ceiling',
               paused_until = (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
@@ -212,7 +212,7 @@ export class AutomaticTopUp {
    * The idempotency key belongs to the payment: a second call, from another node or after a crash, gets the same
    * charge.
    */
-  private async carryOut({ payment, customerId, cardId }: Charge): Promise<void> {
+  private async charge({ payment, customerId, cardId }: TopUpCharge): Promise<void> {
     const metadata = { payment: payment.publicId, wallet: String(payment.walletId) };
     try {
       const intent = await this.processor.call((client) =>
@@ -224,8 +224,8 @@ export class AutomaticTopUp {
             payment_method: cardId,
             off_session: true,
             confirm: true,
-            // It is required where the account has ways of paying that lead away. Nobody is led: its owner is
-            // not there.
+            // Required if the account has payment methods that redirect. Nobody is redirected here: the owner is not
+            // present.
             return_url: this.processor.returnAddress('/dashboard/billing'),
             metadata,
           },
@@ -233,39 +233,39 @@ export class AutomaticTopUp {
         ),
       );
       await this.payments.linkIntent(payment.id, intent.id);
-      await this.learn(intent);
+      await this.applyIntent(intent);
     } catch (error) {
       const refusal = this.processor.refusalOf(error);
-      // Anything else may have charged the card: the payment stays open, and the next round asks again.
+      // Any other error might have charged the card: the payment stays open, and the next run calls again.
       if (refusal === null) throw error;
       const declined = this.processor.isCardError(error) ? error : null;
       const code =
         declined?.decline_code ?? refusal.code ?? (declined === null ? 'card_refused' : 'card_declined');
-      await this.refused(payment, declined?.payment_intent, code);
-      if (declined === null) await this.cards.refreshOf(customerId);
+      await this.handleRefusal(payment, declined?.payment_intent, code);
+      if (declined === null) await this.cards.refreshCustomer(customerId);
     }
   }
 
-  /** One that takes days stays open until its event or a poll ends it. */
-  private async learn(intent: Stripe.PaymentIntent): Promise<void> {
+  /** A payment that takes days stays open until its event or a poll ends it. */
+  private async applyIntent(intent: Stripe.PaymentIntent): Promise<void> {
     if (intent.status === 'processing') return;
     const fact = intentFact({ ...intent }, intent.status === 'succeeded' ? 'paid' : 'refused');
-    if (fact !== null) await this.inbox.learn(fact);
+    if (fact !== null) await this.inbox.applyFact(fact);
   }
 
-  /** A refusal without a charge has no event either. */
-  private async refused(
+  /** A refusal without a charge has no event. */
+  private async handleRefusal(
     payment: Payment,
     intent: Stripe.PaymentIntent | undefined,
     code: string,
   ): Promise<void> {
     const fact = intent === undefined ? null : intentFact({ ...intent }, 'refused');
-    if (fact !== null) return this.inbox.learn(fact);
+    if (fact !== null) return this.inbox.applyFact(fact);
     const failed = await this.database.transaction((tx) => this.fail(tx, payment, code));
-    if (failed !== null) await this.tell(payment, code);
+    if (failed !== null) await this.notifyFailure(payment, code);
   }
 
-  private tell({ walletId, publicId }: Payment, code: string): Promise<void> {
+  private notifyFailure({ walletId, publicId }: Payment, code: string): Promise<void> {
     return this.mails.automaticTopUpFailed(walletId, publicId, code);
   }
 }
@@ -293,7 +293,7 @@ async function balanceOf(tx: Tx, walletId: number): Promise<bigint> {
   return BigInt(row?.balance ?? 0);
 }
 
-/** The ceiling is of what the card is charged: amounts with their fees. */
+/** The ceiling applies to what the card is charged, including fees. */
 async function isAboveCeiling(tx: Tx, { walletId, automatic }: BillingAccount): Promise<boolean> {
   const [row] = await tx.query<{ cents: string }[]>(
     `SELECT coalesce(sum(gross_cents), 0)::text AS cents FROM payment

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, systemActor } from '../../audit';
 import { fault, type Nano } from '../../kernel';
-import { Database, readRows, type Row, type Tx } from '../../platform';
+import { Database, readRows, type TableRow, type Tx } from '../../platform';
 import { PaymentProcessor } from './payment-processor';
 
-/** The name and address for the processor, mails and invoices. */
 export interface WalletOwner {
   readonly walletId: number;
   readonly email: string;
@@ -21,7 +20,7 @@ export interface InvoiceDetails {
 
 export interface AutomaticTopUpRule {
   readonly enabled: boolean;
-  /** The rule of automatic top-ups: threshold, amount, and the most a calendar month in UTC. */
+  /** Threshold, amount, and maximum per calendar month in UTC. */
   readonly threshold: Nano;
   readonly amountCents: bigint;
   readonly monthlyCeilingCents: bigint;
@@ -29,7 +28,7 @@ export interface AutomaticTopUpRule {
 
 export interface BillingAccount {
   readonly walletId: number;
-  /** Null also where it is one of the processor's other mode: with it, nothing can be paid. */
+  /** Also null if the customer belongs to the processor's other mode, in which nothing can be paid. */
   readonly customerId: string | null;
   readonly defaultMethodId: number | null;
   readonly invoice: InvoiceDetails;
@@ -40,9 +39,8 @@ export interface BillingAccount {
   readonly failureCode: string | null;
 }
 
-type AccountRow = Row<'billing_account'>;
+type BillingAccountRow = TableRow<'billing_account'>;
 
-/** Keeps the billing data of a wallet beside its money. */
 @Injectable()
 export class BillingAccounts {
   constructor(
@@ -51,24 +49,23 @@ export class BillingAccounts {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** The account is created on first use. */
-  async of(walletId: number): Promise<BillingAccount> {
-    const find = (): Promise<AccountRow[]> =>
-      this.database.rows<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
-    const [known] = await find();
-    if (known !== undefined) return this.accountOf(known);
+  async findOrCreate(walletId: number): Promise<BillingAccount> {
+    const find = (): Promise<BillingAccountRow[]> =>
+      this.database.rows<BillingAccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
+    const [existing] = await find();
+    if (existing !== undefined) return this.accountOf(existing);
     await this.database.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [
       walletId,
     ]);
-    const [made] = await find();
-    if (made === undefined) throw fault('not_found');
-    return this.accountOf(made);
+    const [created] = await find();
+    if (created === undefined) throw fault('not_found');
+    return this.accountOf(created);
   }
 
-  /** The account, held until the transaction ends. */
-  async locked(tx: Tx, walletId: number): Promise<BillingAccount> {
+  /** Returns the account, locked until the transaction ends. */
+  async lock(tx: Tx, walletId: number): Promise<BillingAccount> {
     await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [walletId]);
-    const [row] = await readRows<AccountRow>(
+    const [row] = await readRows<BillingAccountRow>(
       tx,
       'SELECT * FROM billing_account WHERE wallet_id = $1 FOR NO KEY UPDATE',
       [walletId],
@@ -87,66 +84,67 @@ export class BillingAccounts {
     return row;
   }
 
-  /** The customer at the processor; made on first use. */
+  /** Returns the customer at the processor; created on first use. */
   async customerOf(walletId: number): Promise<string> {
-    return (await this.of(walletId)).customerId ?? this.newCustomer(walletId);
+    return (await this.findOrCreate(walletId)).customerId ?? this.newCustomer(walletId);
   }
 
   /**
-   * Calls the processor for this wallet's customer. One that it does not know, as after it was deleted there, is
-   * replaced once.
+   * Calls the processor for this wallet's customer. A customer that the processor does not know, such as a deleted one,
+   * is replaced once.
    */
-  async forCustomer<Answer>(
+  async forCustomer<Result>(
     walletId: number,
-    work: (customerId: string) => Promise<Answer>,
-  ): Promise<Answer> {
+    work: (customerId: string) => Promise<Result>,
+  ): Promise<Result> {
     const customerId = await this.customerOf(walletId);
     try {
       return await work(customerId);
     } catch (error) {
-      if (!this.processor.isWithoutCustomer(error)) throw error;
+      if (!this.processor.isMissingCustomer(error)) throw error;
       return work(await this.newCustomer(walletId, customerId));
     }
   }
 
-  /** Concurrent calls get the same one, by the idempotency key. */
-  private async newCustomer(walletId: number, unknown?: string): Promise<string> {
-    const [known] = await this.database.rows<Pick<AccountRow, 'customerId'>>(
+  /** The idempotency key gives concurrent calls the same customer. */
+  private async newCustomer(walletId: number, unknownCustomerId?: string): Promise<string> {
+    const [account] = await this.database.rows<Pick<BillingAccountRow, 'customerId'>>(
       'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
       [walletId],
     );
-    const before = known?.customerId ?? null;
-    if (before !== null && unknown !== undefined && before !== unknown) return before;
+    const formerId = account?.customerId ?? null;
+    if (formerId !== null && unknownCustomerId !== undefined && formerId !== unknownCustomerId)
+      return formerId;
     const owner = await this.owner(walletId);
     const { email, name } = owner;
-    const key = `customer-${walletId}-${email}${before === null ? '' : `-after-${before}`}`;
+    const key = `customer-${walletId}-${email}${formerId === null ? '' : `-after-${formerId}`}`;
     const { id, livemode } = await this.processor.call((client) =>
       client.customers.create(
         { email, name, metadata: { wallet: String(walletId) } },
         { idempotencyKey: key },
       ),
     );
-    await this.database.transaction((tx) => this.replaceCustomer(tx, owner, before, { id, livemode }), {
+    await this.database.transaction((tx) => this.replaceCustomer(tx, owner, formerId, { id, livemode }), {
       withoutActivity: 'the customer at the processor mirrors the wallet',
     });
-    return (await this.of(walletId)).customerId ?? id;
+    return (await this.findOrCreate(walletId)).customerId ?? id;
   }
 
-  /** The cards of the customer before are gone with it, and a rule made for them must not charge others. */
+  /** Removes the former customer's cards, which are gone, and the rule made for them, which must not charge others. */
   private async replaceCustomer(
     tx: Tx,
     { walletId, organisationId }: WalletOwner,
-    before: string | null,
+    formerId: string | null,
     { id, livemode }: { readonly id: string; readonly livemode: boolean },
   ): Promise<void> {
-    const { automatic } = await this.locked(tx, walletId);
+    const { automatic } = await this.lock(tx, walletId);
     const [replaced] = await tx.query<[object[], number]>(
       `UPDATE billing_account SET customer_id = $2, customer_live = $3,
               former_customers = array_remove(former_customers || customer_id, NULL)
         WHERE wallet_id = $1 AND customer_id IS NOT DISTINCT FROM $4 RETURNING wallet_id`,
-      [walletId, id, livemode, before],
+      [walletId, id, livemode, formerId],
     );
-    if (replaced.length === 0 || before === null) return;
+    if (replaced.length === 0 || formerId === null) return;
     await tx.query(
       'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',
       [walletId],
@@ -193,10 +191,10 @@ export class BillingAccounts {
     );
   }
 
-  private accountOf(row: AccountRow): BillingAccount {
+  private accountOf(row: BillingAccountRow): BillingAccount {
     return {
       walletId: row.walletId,
-      customerId: this.processor.isOfOtherMode(row.customerLive) ? null : row.customerId,
+      customerId: this.processor.isFromOtherMode(row.customerLive) ? null : row.customerId,
       defaultMethodId: row.defaultMethodId,
       invoice: { name: row.invoiceName, address: row.invoiceAddress, taxId: row.taxId },
       lowBalance: BigInt(row.lowBalanceNano),

@@ -4,14 +4,12 @@ import { Logger, Mailer, Settings } from '../../platform';
 import { defaultViewContext, formatMoney, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 import { BillingAccounts } from './billing-accounts';
 
-/** The recipient of a mail. */
 export interface MailRecipient {
   readonly email: string;
   readonly name: string;
   readonly language: string;
 }
 
-/** The used share of a budget, and its owner. */
 export interface BudgetNotice {
   readonly kind: 'key' | 'project' | 'department' | 'user' | 'user_budget' | 'organisation';
   readonly name: string | null;
@@ -21,21 +19,18 @@ export interface BudgetNotice {
   readonly limit: Nano;
 }
 
-/** These words say when a spent budget is there again. */
-const againOf = (period: BudgetPeriod): string =>
+const resetKeyOf = (period: BudgetPeriod): string =>
   period === 'rolling' || period === 'total' ? period : 'calendar';
 
 interface BillingNotice {
-  /** A key below `billing.mail`. */
   readonly notice:
     'automatic-failed' | 'automatic-off' | 'automatic-ended' | 'ceiling' | 'low-balance' | 'budget';
   readonly values: Readonly<Record<string, string>>;
   readonly path: string;
-  /** The queue ignores a second mail with the same id. */
+  /** The queue ignores a second email with the same id. */
   readonly id: string;
 }
 
-/** Mails about billing, each in the language of its reader. */
 @Injectable()
 export class BillingMails {
   constructor(
@@ -46,9 +41,12 @@ export class BillingMails {
     private readonly logger: Logger,
   ) {}
 
-  /** The link leads to a top-up by hand, where the card's owner can confirm it. */
+  /** Links to a manual top-up, where the owner of the card can confirm it. */
   async automaticTopUpFailed(walletId: number, publicId: string, code: string): Promise<void> {
-    const [owner, account] = await Promise.all([this.accounts.owner(walletId), this.accounts.of(walletId)]);
+    const [owner, account] = await Promise.all([
+      this.accounts.owner(walletId),
+      this.accounts.findOrCreate(walletId),
+    ]);
     const amount = Number(account.automatic.amountCents) / 100;
     await this.send(owner, {
       notice: account.automatic.enabled ? 'automatic-failed' : 'automatic-off',
@@ -58,7 +56,7 @@ export class BillingMails {
     });
   }
 
-  /** Another account pays: this one's card is not charged any more. */
+  /** Reports that another account pays: this account's card is no longer charged. */
   async automaticTopUpEnded(walletId: number): Promise<void> {
     const owner = await this.accounts.owner(walletId);
     await this.send(owner, {
@@ -72,7 +70,7 @@ export class BillingMails {
   async ceilingReached(walletId: number, now = new Date()): Promise<void> {
     const [owner, { automatic }] = await Promise.all([
       this.accounts.owner(walletId),
-      this.accounts.of(walletId),
+      this.accounts.findOrCreate(walletId),
     ]);
     await this.send(owner, {
       notice: 'ceiling',
@@ -82,7 +80,7 @@ export class BillingMails {
     });
   }
 
-  /** Fails where it cannot be queued: then it counts as not sent. */
+  /** Throws if the email cannot be queued; it then counts as not sent. */
   async lowBalance(walletId: number, balance: Nano, at: Date): Promise<void> {
     const owner = await this.accounts.owner(walletId);
     await this.queue(owner, {
@@ -93,18 +91,18 @@ export class BillingMails {
     });
   }
 
-  /** Fails where it cannot be queued: then it counts as not sent. */
-  async budget(to: MailRecipient, about: BudgetNotice, id: string): Promise<void> {
+  /** Throws if the email cannot be queued; it then counts as not sent. */
+  async budget(to: MailRecipient, notice: BudgetNotice, id: string): Promise<void> {
     const translate = this.engine.translator(isLocale(to.language) ? to.language : 'en');
     await this.queue(to, {
       notice: 'budget',
       values: {
         name: to.name,
-        what: translate(`billing.budget.${about.kind}`, { name: about.name ?? '' }),
-        again: translate(`billing.budget-again.${againOf(about.period)}`),
-        percent: String(about.percent),
-        spent: this.money(to, about.spent),
-        limit: this.money(to, about.limit),
+        what: translate(`billing.budget.${notice.kind}`, { name: notice.name ?? '' }),
+        again: translate(`billing.budget-again.${resetKeyOf(notice.period)}`),
+        percent: String(notice.percent),
+        spent: this.money(to, notice.spent),
+        limit: this.money(to, notice.limit),
       },
       path: '/dashboard',
       id,
@@ -115,7 +113,7 @@ export class BillingMails {
     return formatMoney(isLocale(language) ? language : 'en', amount);
   }
 
-  /** The mail reports a fact: a failure of the queue must not undo it. */
+  /** The email reports a fact, so a failure of the queue must not undo the fact. */
   private async send(to: MailRecipient, notice: BillingNotice): Promise<void> {
     await this.queue(to, notice).catch((error: unknown) =>
       this.logger.warn('a mail could not be queued', { error, notice: notice.notice }),
@@ -125,9 +123,9 @@ export class BillingMails {
   private async queue(to: MailRecipient, { notice, values, path, id }: BillingNotice): Promise<void> {
     const locale = isLocale(to.language) ? to.language : 'en';
     const texts = this.engine.translator(locale);
-    const named = { brand: this.settings.brandName, ...values };
-    const heading = texts(`billing.mail.${notice}.heading`, named);
-    const paragraphs = texts(`billing.mail.${notice}.text`, named).split('\n');
+    const variables = { brand: this.settings.brandName, ...values };
+    const heading = texts(`billing.mail.${notice}.heading`, variables);
+    const paragraphs = texts(`billing.mail.${notice}.text`, variables).split('\n');
     const href = `${this.settings.baseUrl}${path}`;
     const model: MailNoticeModel = {
       heading,

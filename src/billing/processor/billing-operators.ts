@@ -10,13 +10,13 @@ import { PaymentProcessor } from './payment-processor';
 import { ProcessorInbox } from './processor-inbox';
 import { type RefundOrder, RefundOrders } from './refund-orders';
 
-/** The reason, and a token of the form: a repeated token changes nothing. */
-export interface OperatorAct {
+/** Reason and form token of a manual change; a repeated token changes nothing. */
+export interface OperatorAction {
   readonly reason: string;
   readonly token: string;
 }
 
-/** Lets operators change money by hand: always with a reason, always logged. */
+/** Manual changes of money by operators: always with a reason, always logged. */
 @Injectable()
 export class BillingOperators {
   constructor(
@@ -30,29 +30,31 @@ export class BillingOperators {
     private readonly logger: Logger,
   ) {}
 
-  /** Refunds through the processor; without an amount, the whole rest. The wallet follows in proportion. */
-  async refund(publicId: string, cents: bigint | null, { reason, token }: OperatorAct): Promise<void> {
+  /** Refunds through the processor; without an amount, the complete rest. The wallet is debited in proportion. */
+  async refund(publicId: string, cents: bigint | null, { reason, token }: OperatorAction): Promise<void> {
     this.processor.requireConnection();
-    const act = { reason, token };
-    const order = await this.database.transaction((tx) => this.order(tx, publicId, cents, act));
+    const operatorAction = { reason, token };
+    const order = await this.database.transaction((tx) =>
+      this.placeOrder(tx, publicId, cents, operatorAction),
+    );
     if (order === null) return;
-    const made = await this.carryOut(order);
-    const fact = refundFact({ ...made });
-    if (fact !== null) await this.inbox.learn(fact);
+    const refund = await this.createRefund(order);
+    const fact = refundFact({ ...refund });
+    if (fact !== null) await this.inbox.applyFact(fact);
     await this.orders.close(order, 'made');
-    // The refund is made and known: a failed look loses nothing that its event does not bring.
-    await this.look(order.intentId).catch((error: unknown) =>
+    // The refund is already recorded: a failed query loses nothing that its event does not bring.
+    await this.refreshCharge(order.intentId).catch((error: unknown) =>
       this.logger.warn('a charge could not be looked at after its refund', { error, payment: publicId }),
     );
   }
 
-  /** A manual posting by an operator. It returns false where this form was sent before. */
-  async adjust(walletId: number, amount: Nano, { reason, token }: OperatorAct): Promise<boolean> {
+  /** Posts a manual adjustment. Returns false if this form was sent before. */
+  async adjust(walletId: number, amount: Nano, { reason, token }: OperatorAction): Promise<boolean> {
     const { organisationId, email } = await this.accounts.owner(walletId);
     return this.database.transaction(async (tx) => {
       const posting = { walletId, amount, against: 'adjustment', kind: 'adjustment', ref: token } as const;
       if (!(await this.ledger.post(tx, posting))) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return false;
       }
       await this.activity.write(tx, {
@@ -66,15 +68,15 @@ export class BillingOperators {
     });
   }
 
-  private async order(
+  private async placeOrder(
     tx: Tx,
     publicId: string,
     cents: bigint | null,
-    { reason, token }: OperatorAct,
+    { reason, token }: OperatorAction,
   ): Promise<RefundOrder | null> {
     const order = await this.orders.place(tx, publicId, cents, token);
     if (order === null || !order.isNew) {
-      this.activity.nothingChanged();
+      this.activity.reportNoChange();
       return order;
     }
     const { id, walletId } = order.payment;
@@ -88,8 +90,8 @@ export class BillingOperators {
     return order;
   }
 
-  /** An order without an answer stays open, and the same form asks for it again. */
-  private async carryOut(order: RefundOrder): Promise<Stripe.Refund> {
+  /** An order without a response stays open, and submitting the form again repeats the call. */
+  private async createRefund(order: RefundOrder): Promise<Stripe.Refund> {
     const { id, intentId, amountCents } = order;
     try {
       return await this.processor.call((client) =>
@@ -108,7 +110,7 @@ export class BillingOperators {
           cause: error,
         });
       }
-      const { said } = refusal;
+      const { message: said } = refusal;
       await this.orders.close(order, 'refused');
       throw fault('conflict', {
         message: `The payment processor refuses this refund: ${said}`,
@@ -118,14 +120,14 @@ export class BillingOperators {
     }
   }
 
-  /** The charge as it stands now: the event of the refund tells the same, and may be late. */
-  private async look(intentId: string): Promise<void> {
+  /** Reads the current charge: the event of the refund reports the same, but might be late. */
+  private async refreshCharge(intentId: string): Promise<void> {
     const intent = await this.processor.call((client) =>
       client.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }),
     );
     const charge = intent.latest_charge;
     const fact = typeof charge === 'object' && charge !== null ? chargeFact({ ...charge }) : null;
-    if (fact !== null) await this.inbox.learn(fact);
+    if (fact !== null) await this.inbox.applyFact(fact);
   }
 }
 

@@ -5,8 +5,7 @@ import { disputeFact } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { type Payment, paymentOf, type PaymentRow, Payments } from './payments';
 
-/** A payment on which our books and the processor differ. */
-export interface Difference {
+export interface PaymentDifference {
   readonly intentId: string;
   readonly payment: Payment | null;
   readonly problem: 'unknown-here' | 'unknown-there' | 'not-credited' | 'amount' | 'refunded' | 'disputed';
@@ -14,16 +13,16 @@ export interface Difference {
   readonly theirs: bigint;
 }
 
-export interface Reconciliation {
-  /** Later than asked for where the lists are too long to be compared as a whole. */
+export interface PaymentReconciliation {
+  /** Later than requested if the lists are too long to be compared completely. */
   readonly since: Date;
   readonly compared: number;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly PaymentDifference[];
 }
 
 interface ProcessorTotals {
   readonly id: string;
-  /** Others may use the same account. */
+  /** False for payments of other applications on the same account. */
   readonly isOurs: boolean;
   readonly createdAt: Date;
   readonly receivedCents: bigint;
@@ -32,15 +31,14 @@ interface ProcessorTotals {
 
 type DisputeFact = NonNullable<ReturnType<typeof disputeFact>>;
 
-type KnownDispute = PaymentRow & {
+type DisputedPaymentRow = PaymentRow & {
   disputeId: string | null;
   disputeCents: string | null;
   disputeState: string | null;
 };
 
-const MOST_COMPARED = 10_000;
+const MAX_COMPARED = 10_000;
 
-/** Compares our books with the processor's own lists. */
 @Injectable()
 export class BillingReconciliation {
   constructor(
@@ -49,31 +47,33 @@ export class BillingReconciliation {
     private readonly payments: Payments,
   ) {}
 
-  /** Compares our payments with the processor's, over so many days. */
-  async reconcile(days: number, now = new Date()): Promise<Reconciliation> {
-    const begin = new Date(now.getTime() - days * DAY_MS);
-    const [told, disputes, ours] = await Promise.all([
-      this.told(begin),
-      this.disputes(begin),
-      this.payments.since(begin, this.processor.isLiveMode, MOST_COMPARED),
+  async reconcile(days: number, now = new Date()): Promise<PaymentReconciliation> {
+    const requestedSince = new Date(now.getTime() - days * DAY_MS);
+    const [listing, disputes, ours] = await Promise.all([
+      this.listPayments(requestedSince),
+      this.compareDisputes(requestedSince),
+      this.payments.listSince(requestedSince, this.processor.isLiveMode, MAX_COMPARED),
     ]);
-    const cuts = [told.cutAt, ours.length < MOST_COMPARED ? null : (ours.at(-1)?.createdAt ?? null)];
-    const since = cuts.reduce<Date>((latest, cut) => (cut !== null && cut > latest ? cut : latest), begin);
-    const theirs = told.totals.filter(({ createdAt }) => createdAt >= since);
-    const known = new Map(
+    const cutTimes = [listing.cutAt, ours.length < MAX_COMPARED ? null : (ours.at(-1)?.createdAt ?? null)];
+    const since = cutTimes.reduce<Date>(
+      (latest, cut) => (cut !== null && cut > latest ? cut : latest),
+      requestedSince,
+    );
+    const theirs = listing.totals.filter(({ createdAt }) => createdAt >= since);
+    const ownById = new Map(
       ours.flatMap((payment) => (payment.intentId === null ? [] : [[payment.intentId, payment]])),
     );
-    const there = new Map(theirs.map((told) => [told.id, told]));
+    const theirsById = new Map(theirs.map((totals) => [totals.id, totals]));
     const differences = [
-      ...theirs.flatMap((told) => differenceOf(told, known.get(told.id) ?? null)),
-      ...ours.flatMap((payment) => missingThere(payment, there, since)),
+      ...theirs.flatMap((totals) => differenceOf(totals, ownById.get(totals.id) ?? null)),
+      ...ours.flatMap((payment) => missingThere(payment, theirsById, since)),
       ...disputes,
     ];
-    return { since, compared: new Set([...there.keys(), ...known.keys()]).size, differences };
+    return { since, compared: new Set([...theirsById.keys(), ...ownById.keys()]).size, differences };
   }
 
-  /** The newest first; `cutAt` is the time of the last one where there are more. */
-  private async told(since: Date): Promise<{ totals: ProcessorTotals[]; cutAt: Date | null }> {
+  /** Lists the newest payments first; `cutAt` is the time of the last one if there are more. */
+  private async listPayments(since: Date): Promise<{ totals: ProcessorTotals[]; cutAt: Date | null }> {
     const intents = await this.processor.call((client) =>
       client.paymentIntents
         .list({
@@ -81,9 +81,9 @@ export class BillingReconciliation {
           limit: 100,
           expand: ['data.latest_charge'],
         })
-        .autoPagingToArray({ limit: MOST_COMPARED }),
+        .autoPagingToArray({ limit: MAX_COMPARED }),
     );
-    const last = intents.length < MOST_COMPARED ? undefined : intents.at(-1);
+    const last = intents.length < MAX_COMPARED ? undefined : intents.at(-1);
     const totals = intents
       .filter(({ status }) => status === 'succeeded')
       .map(({ id, created, metadata, amount_received: received, latest_charge: charge }) => ({
@@ -96,15 +96,14 @@ export class BillingReconciliation {
     return { totals, cutAt: last === undefined ? null : new Date(last.created * 1_000) };
   }
 
-  /** Disputes begun in the span, also of older payments. */
-  private async disputes(since: Date): Promise<Difference[]> {
-    const listed = await this.processor.call((client) =>
+  private async compareDisputes(since: Date): Promise<PaymentDifference[]> {
+    const disputes = await this.processor.call((client) =>
       client.disputes
         .list({ created: { gte: Math.floor(since.getTime() / 1_000) }, limit: 100 })
-        .autoPagingToArray({ limit: MOST_COMPARED }),
+        .autoPagingToArray({ limit: MAX_COMPARED }),
     );
-    const facts = listed.flatMap((dispute) => disputeFact({ ...dispute }, 0) ?? []);
-    const rows = await this.database.rows<KnownDispute>(
+    const facts = disputes.flatMap((dispute) => disputeFact({ ...dispute }, 0) ?? []);
+    const rows = await this.database.rows<DisputedPaymentRow>(
       `SELECT p.*, d.dispute_id, d.amount_cents AS dispute_cents, d.state AS dispute_state
          FROM unnest($1::text[], $2::text[]) AS told(dispute_id, intent_id)
          JOIN payment p ON p.payment_intent_id = told.intent_id
@@ -113,46 +112,48 @@ export class BillingReconciliation {
     );
     return facts.flatMap((fact) => {
       const payments = rows.filter(({ paymentIntentId }) => paymentIntentId === fact.intentId);
-      const known = payments.find(({ disputeId }) => disputeId === fact.disputeId) ?? payments[0];
-      return known === undefined ? [] : disputeDifference(fact, known);
+      const match = payments.find(({ disputeId }) => disputeId === fact.disputeId) ?? payments[0];
+      return match === undefined ? [] : disputeDifference(fact, match);
     });
   }
 }
 
-/** A dispute takes its sum, and nothing once it is won. */
-const takenBy = (state: string | null, cents: bigint): bigint => (state === 'won' ? 0n : cents);
+/** A dispute takes its amount, or nothing once it is won. */
+const disputedCents = (state: string | null, cents: bigint): bigint => (state === 'won' ? 0n : cents);
 
-function disputeDifference(fact: DisputeFact, known: KnownDispute): Difference[] {
-  const theirs = takenBy(fact.state, BigInt(fact.amountCents));
-  const ours = takenBy(known.disputeState, BigInt(known.disputeCents ?? 0));
+function disputeDifference(fact: DisputeFact, row: DisputedPaymentRow): PaymentDifference[] {
+  const theirs = disputedCents(fact.state, BigInt(fact.amountCents));
+  const ours = disputedCents(row.disputeState, BigInt(row.disputeCents ?? 0));
   if (ours === theirs) return [];
-  return [{ intentId: fact.intentId, payment: paymentOf(known), problem: 'disputed', ours, theirs }];
+  return [{ intentId: fact.intentId, payment: paymentOf(row), problem: 'disputed', ours, theirs }];
 }
 
 function differenceOf(
   { id, isOurs, receivedCents, refundedCents }: ProcessorTotals,
   payment: Payment | null,
-): Difference[] {
-  const found = (problem: Difference['problem'], ours: bigint, theirs: bigint): Difference[] => [
-    { intentId: id, payment, problem, ours, theirs },
-  ];
-  if (payment === null) return isOurs ? found('unknown-here', 0n, receivedCents) : [];
-  if (payment.state !== 'paid') return found('not-credited', 0n, receivedCents);
-  if (payment.grossCents !== receivedCents) return found('amount', payment.grossCents, receivedCents);
+): PaymentDifference[] {
+  const difference = (
+    problem: PaymentDifference['problem'],
+    ours: bigint,
+    theirs: bigint,
+  ): PaymentDifference[] => [{ intentId: id, payment, problem, ours, theirs }];
+  if (payment === null) return isOurs ? difference('unknown-here', 0n, receivedCents) : [];
+  if (payment.state !== 'paid') return difference('not-credited', 0n, receivedCents);
+  if (payment.grossCents !== receivedCents) return difference('amount', payment.grossCents, receivedCents);
   // Some processors do not subtract a failed refund from the charge's total.
-  const isKnown = [payment.refundedCents, payment.refundedCents + payment.failedRefundCents].includes(
+  const isExpected = [payment.refundedCents, payment.refundedCents + payment.failedRefundCents].includes(
     refundedCents,
   );
-  return isKnown ? [] : found('refunded', payment.refundedCents, refundedCents);
+  return isExpected ? [] : difference('refunded', payment.refundedCents, refundedCents);
 }
 
-/** The processor lists payments by when they were begun: one that took days may be older than its list. */
+/** The processor lists payments by their start: a payment that took days might be older than its list. */
 function missingThere(
   payment: Payment,
-  there: ReadonlyMap<string, ProcessorTotals>,
+  theirsById: ReadonlyMap<string, ProcessorTotals>,
   since: Date,
-): Difference[] {
+): PaymentDifference[] {
   const { state, intentId, grossCents, createdAt } = payment;
-  if (state !== 'paid' || intentId === null || there.has(intentId) || createdAt < since) return [];
+  if (state !== 'paid' || intentId === null || theirsById.has(intentId) || createdAt < since) return [];
   return [{ intentId, payment, problem: 'unknown-there', ours: grossCents, theirs: 0n }];
 }

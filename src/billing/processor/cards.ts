@@ -1,21 +1,24 @@
 import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
-import { ActivityLog, type Concerned } from '../../audit';
+import { ActivityLog, type ActivitySubject } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, Logger, type Row, type Tx } from '../../platform';
+import { Database, Logger, type TableRow, type Tx } from '../../platform';
 import { BillingAccounts } from './billing-accounts';
 import { PaymentProcessor } from './payment-processor';
 
 const COLUMNS = 'm.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year, m.wallet';
 
-/** The id is that of our row; the processor's stands beside it. `wallet` is where the card is, such as in a telephone. */
-export interface Card extends Row<'payment_method', typeof COLUMNS> {
+/**
+ * `id` is that of our row, `processorId` the processor's. `wallet` is where the card is stored, such as a phone's
+ * wallet.
+ */
+export interface Card extends TableRow<'payment_method', typeof COLUMNS> {
   readonly isDefault: boolean;
 }
 
-const MOST_CARDS = 100;
+const MAX_CARDS = 100;
 
-/** The processor stores saved cards; we store the displayed facts. */
+/** Saved cards: the processor stores them, and we store what is displayed. */
 @Injectable()
 export class Cards {
   constructor(
@@ -26,17 +29,17 @@ export class Cards {
     private readonly logger: Logger,
   ) {}
 
-  /** The default first, then the newest. */
+  /** Returns the default card first, then the newest. */
   list(walletId: number): Promise<Card[]> {
     return this.database.rows<Card>(
       `SELECT ${COLUMNS}, m.id = a.default_method_id IS TRUE AS is_default
          FROM payment_method m JOIN billing_account a ON a.wallet_id = m.wallet_id
-        WHERE m.wallet_id = $1 AND m.removed_at IS NULL ORDER BY is_default DESC, m.id DESC LIMIT ${MOST_CARDS}`,
+        WHERE m.wallet_id = $1 AND m.removed_at IS NULL ORDER BY is_default DESC, m.id DESC LIMIT ${MAX_CARDS}`,
       [walletId],
     );
   }
 
-  /** A card of this wallet by either id; a card of another wallet is not found. */
+  /** Finds a card of this wallet by either id; throws `not_found` for cards of other wallets. */
   async find(walletId: number, id: string | number): Promise<Card> {
     const cards = await this.list(walletId);
     const card = cards.find((one) => (typeof id === 'number' ? one.id === id : one.processorId === id));
@@ -44,23 +47,27 @@ export class Cards {
     return card;
   }
 
-  async remove(walletId: number, card: Card, concerns: Concerned): Promise<void> {
+  async remove(walletId: number, card: Card, concerns: ActivitySubject): Promise<void> {
     await this.detach(card);
     await this.database.transaction(async (tx) => {
-      await this.accounts.locked(tx, walletId);
+      await this.accounts.lock(tx, walletId);
       await tx.query('UPDATE payment_method SET removed_at = now() WHERE id = $1 AND removed_at IS NULL', [
         card.id,
       ]);
       await chooseDefault(tx, walletId);
-      await this.activity.write(tx, { action: 'billing.card-removed', object: objectOf(card), concerns });
+      await this.activity.write(tx, {
+        action: 'billing.card-removed',
+        object: auditObjectOf(card),
+        concerns,
+      });
     });
   }
 
-  async makeDefault(walletId: number, card: Card, concerns: Concerned): Promise<void> {
+  async makeDefault(walletId: number, card: Card, concerns: ActivitySubject): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const { defaultMethodId } = await this.accounts.locked(tx, walletId);
+      const { defaultMethodId } = await this.accounts.lock(tx, walletId);
       if (defaultMethodId === card.id) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return;
       }
       await tx.query('UPDATE billing_account SET default_method_id = $2 WHERE wallet_id = $1', [
@@ -69,13 +76,13 @@ export class Cards {
       ]);
       await this.activity.write(tx, {
         action: 'billing.default-card-changed',
-        object: objectOf(card),
+        object: auditObjectOf(card),
         concerns,
       });
     });
   }
 
-  /** An erased account is charged no further. Payments keep their card's facts. */
+  /** Removes the cards of an erased account, which is no longer charged. Payments keep their card details. */
   async forget(tx: Tx, walletId: number): Promise<void> {
     await tx.query(
       'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',
@@ -87,9 +94,9 @@ export class Cards {
     );
   }
 
-  /** Synchronises the cards with the processor. A failure is only logged. */
-  async refreshOf(customerId: string): Promise<void> {
-    const [account] = await this.database.rows<Row<'billing_account', 'wallet_id'>>(
+  /** Synchronises the cards with the processor. Failures are only logged. */
+  async refreshCustomer(customerId: string): Promise<void> {
+    const [account] = await this.database.rows<TableRow<'billing_account', 'wallet_id'>>(
       'SELECT wallet_id FROM billing_account WHERE customer_id = $1',
       [customerId],
     );
@@ -101,7 +108,7 @@ export class Cards {
     }
   }
 
-  /** A card that the processor has already taken off its customer is refused, without a code that says so. */
+  /** The processor refuses to detach a card that is already detached, without a code that says so. */
   private async detach({ processorId }: Card): Promise<void> {
     try {
       await this.processor.call((client) => client.paymentMethods.detach(processorId));
@@ -124,14 +131,14 @@ export class Cards {
   private async refresh(walletId: number, customerId: string): Promise<void> {
     const cards = await this.processor.call((client) =>
       client.paymentMethods
-        .list({ customer: customerId, limit: MOST_CARDS })
-        .autoPagingToArray({ limit: MOST_CARDS }),
+        .list({ customer: customerId, limit: MAX_CARDS })
+        .autoPagingToArray({ limit: MAX_CARDS }),
     );
     await this.database.transaction(
       async (tx) => {
-        await this.accounts.locked(tx, walletId);
+        await this.accounts.lock(tx, walletId);
         for (const method of cards) {
-          const { brand, last4, expMonth, expYear, wallet } = shownBy(method);
+          const { brand, last4, expMonth, expYear, wallet } = cardDetailsOf(method);
           await tx.query(
             `INSERT INTO payment_method AS m (wallet_id, processor_id, brand, last4, exp_month, exp_year, wallet)
              VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (processor_id) DO UPDATE SET
@@ -162,8 +169,8 @@ const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
     [walletId],
   );
 
-/** Anything that can be charged later counts as a card: wallets and accounts too, without what only cards have. */
-function shownBy(
+/** Anything that can be charged later counts as a card: wallets and bank accounts too, without an expiry date. */
+function cardDetailsOf(
   method: Stripe.PaymentMethod,
 ): Pick<Card, 'brand' | 'last4' | 'expMonth' | 'expYear' | 'wallet'> {
   const { type, card, sepa_debit: sepa, us_bank_account: account } = method;
@@ -176,7 +183,7 @@ function shownBy(
   };
 }
 
-const objectOf = ({ id, brand, last4 }: Card) =>
+const auditObjectOf = ({ id, brand, last4 }: Card) =>
   ({ type: 'card', id, label: last4 === '' ? brand : `${brand} •••• ${last4}` }) as const;
 
 const isAbsent = (error: unknown): boolean => (error as { code?: unknown }).code === 'not_found';

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
-import { Database, Logger, RepeatingJob, type Row, Settings } from '../../platform';
+import { Database, Logger, RepeatingJob, type TableRow, Settings } from '../../platform';
 import { topUpCents } from '../top-up';
 import { BillingAccounts } from './billing-accounts';
 import { sessionFact } from './events';
@@ -12,7 +12,6 @@ import { ProcessorInbox } from './processor-inbox';
 
 export interface StartedCheckout {
   readonly publicId: string;
-  /** It is the address of the processor's own page. */
   readonly url: string;
 }
 
@@ -21,9 +20,9 @@ interface Starter {
   readonly organisationId: number | null;
 }
 
-const POLLED_AT_ONCE = 200;
+const POLL_BATCH_SIZE = 200;
 
-/** Top-ups go through the processor's own page. This credits nothing; only the processor's events do. */
+/** Top-ups through the processor's own page. Only the processor's events credit a wallet. */
 @Injectable()
 export class Checkout {
   constructor(
@@ -37,8 +36,7 @@ export class Checkout {
     private readonly logger: Logger,
   ) {}
 
-  async start(walletId: number, netCents: bigint, by: Starter): Promise<StartedCheckout> {
-    // Where no customer can be made, no payment is begun.
+  async start(walletId: number, netCents: bigint, starter: Starter): Promise<StartedCheckout> {
     await this.accounts.customerOf(walletId);
     const amount = topUpCents(netCents);
     const publicId = uuidv7();
@@ -49,13 +47,13 @@ export class Checkout {
         kind: 'checkout',
         live: this.processor.isLiveMode,
         amount,
-        startedBy: by.userId,
+        startedBy: starter.userId,
       });
       const label = `${formatUsd(netCents * nanoPerCent, { fixed: 2 })} USD`;
       await this.activity.write(tx, {
         action: 'billing.checkout-started',
         object: { type: 'payment', id: publicId, label },
-        concerns: { userId: walletId, organisationId: by.organisationId },
+        concerns: { userId: walletId, organisationId: starter.organisationId },
       });
     });
     const metadata = { payment: publicId, wallet: String(walletId) };
@@ -78,7 +76,7 @@ export class Checkout {
               line_items: [item],
               metadata,
               payment_intent_data: { metadata, setup_future_usage: 'off_session' },
-              // Charged is what the page says, in its currency, whatever the account would do by itself.
+              // Charges the amount and currency shown on the page, whatever the account's defaults are.
               adaptive_pricing: { enabled: false },
               success_url: this.processor.returnAddress(`/dashboard/billing/return?payment=${publicId}`),
               cancel_url: this.processor.returnAddress('/dashboard/billing?cancelled=1'),
@@ -95,7 +93,7 @@ export class Checkout {
     return { publicId, url: urlOf(session) };
   }
 
-  /** A card is added on the processor's page: our pages load nothing from other hosts. */
+  /** Adds a card on the processor's page: our pages load nothing from other hosts. */
   async addCard(walletId: number): Promise<string> {
     const session = await this.accounts.forCustomer(walletId, (customer) =>
       this.processor.call((client) =>
@@ -112,38 +110,37 @@ export class Checkout {
     return urlOf(session);
   }
 
-  /** The address at which an open checkout is paid. */
-  async addressOf(sessionId: string): Promise<string | null> {
+  async paymentUrl(sessionId: string): Promise<string | null> {
     const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
     return session.url;
   }
 
-  /** Events can be lost: open checkouts are polled. */
+  /** Polls open checkouts, because events can be lost. */
   @RepeatingJob({ name: 'poll-checkouts', cron: '7 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<number> {
     if (!this.processor.isConnected) return 0;
-    // These checkouts never reached the processor, or their answer was lost; a later event still counts.
+    // Fails checkouts that never reached the processor, or whose response was lost; a later event still counts.
     await this.database.query(
       `UPDATE payment SET state = 'failed', failure_code = 'not_started'
         WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,
     );
-    const open = await this.database.rows<Row<'payment', 'id'> & { readonly sessionId: string }>(
+    const open = await this.database.rows<TableRow<'payment', 'id'> & { readonly sessionId: string }>(
       `SELECT id, session_id FROM payment
         WHERE state = 'open' AND session_id IS NOT NULL AND live_mode = $1
           AND created_at < now() - interval '10 minutes'
-        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
+        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLL_BATCH_SIZE}`,
       [this.processor.isLiveMode],
     );
-    let asked = 0;
+    let polled = 0;
     for (const { id, sessionId } of open) {
       if (signal?.aborted === true) break;
       await this.poll(sessionId).catch((error: unknown) =>
         this.logger.warn('an open checkout could not be asked for', { error, payment: id }),
       );
       await this.database.query('UPDATE payment SET polled_at = now() WHERE id = $1', [id]);
-      asked += 1;
+      polled += 1;
     }
-    return asked;
+    return polled;
   }
 
   private async poll(sessionId: string): Promise<void> {
@@ -151,11 +148,11 @@ export class Checkout {
       client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
     );
     const fact = sessionFact({ ...session }, stateOf(session));
-    if (fact !== null) await this.inbox.learn(fact);
+    if (fact !== null) await this.inbox.applyFact(fact);
   }
 }
 
-/** A complete session whose payment asks for another card or is cancelled took days and failed. */
+/** A complete session whose payment needs another card or is cancelled has failed after days. */
 function stateOf({
   status,
   payment_status: payment,

@@ -1,4 +1,4 @@
-/** The event types that are handled; others are stored and ignored. */
+/** Event types that are handled; others are stored and ignored. */
 export const handledEvents = [
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -25,11 +25,11 @@ export interface ProcessorEvent {
   readonly id: string;
   readonly type: string;
   readonly live: boolean;
-  /** It is null for event types that are not handled. */
+  /** Null for event types that are not handled. */
   readonly fact: Fact | null;
 }
 
-/** The relevant facts of an event. Facts only add to the known state, in any order and any number of times. */
+/** Relevant content of an event. Facts only add to the known state, in any order and any number of times. */
 export type Fact =
   | {
       readonly kind: 'session';
@@ -59,7 +59,7 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly refundedCents: number;
-      /** We named this wallet when we ordered it; payments of others on the same account name none. */
+      /** Wallet that our order named; null for payments of other applications on the same account. */
       readonly wallet: string | null;
     }
   | {
@@ -68,7 +68,7 @@ export type Fact =
       readonly intentId: string;
       readonly amountCents: number;
       readonly currency: string;
-      /** A refund that was made may fail days later; one that failed stays so. */
+      /** A refund that was made can fail days later; a failed refund stays failed. */
       readonly state: 'made' | 'failed';
     }
   | {
@@ -78,28 +78,28 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly state: 'open' | 'won' | 'lost';
-      /** The dispute stood like this at that time, in seconds of the processor's clock. */
+      /** Time of this state of the dispute, in seconds of the processor's clock. */
       readonly observedAt: number;
-      /** The number of movements of its money tells apart what was observed in one second. */
+      /** Number of balance movements, to order observations of the same second. */
       readonly movements: number;
     }
   | { readonly kind: 'cards'; readonly customerId: string };
 
-type Fields = Readonly<Record<string, unknown>>;
+type EventObject = Readonly<Record<string, unknown>>;
 
-/** It is null for anything that is not an event. */
+/** Returns null if the body is not an event. */
 export function readEvent(body: unknown): ProcessorEvent | null {
   const event = recordOf(body);
   const id = textOf(event['id']);
   const type = textOf(event['type']);
   if (id === null || type === null || typeof event['livemode'] !== 'boolean') return null;
-  const handled = handledEvents.find((known) => known === type);
+  const handled = handledEvents.find((candidate) => candidate === type);
   const object = recordOf(recordOf(event['data'])['object']);
   const fact = handled === undefined ? null : factOf(handled, object, centsOf(event['created']) ?? 0);
   return { id: id.slice(0, 255), type: type.slice(0, 100), live: event['livemode'], fact };
 }
 
-function factOf(type: HandledEvent, object: Fields, createdAt: number): Fact | null {
+function factOf(type: HandledEvent, object: EventObject, createdAt: number): Fact | null {
   switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
@@ -130,8 +130,11 @@ function factOf(type: HandledEvent, object: Fields, createdAt: number): Fact | n
   }
 }
 
-/** A session as an event or a call to the processor shows it. */
-export function sessionFact(object: Fields, state: Extract<Fact, { kind: 'session' }>['state']): Fact | null {
+/** Reads a session from an event or from a response of the processor. */
+export function sessionFact(
+  object: EventObject,
+  state: Extract<Fact, { kind: 'session' }>['state'],
+): Fact | null {
   if (object['mode'] === 'setup') return cardsFact(object);
   const sessionId = textOf(object['id']);
   if (sessionId === null) return null;
@@ -148,7 +151,7 @@ export function sessionFact(object: Fields, state: Extract<Fact, { kind: 'sessio
   };
 }
 
-export function intentFact(object: Fields, state: 'paid' | 'refused'): Fact | null {
+export function intentFact(object: EventObject, state: 'paid' | 'refused'): Fact | null {
   const intentId = textOf(object['id']);
   const amountCents = centsOf(state === 'paid' ? object['amount_received'] : object['amount']);
   const currency = textOf(object['currency']);
@@ -168,7 +171,7 @@ export function intentFact(object: Fields, state: 'paid' | 'refused'): Fact | nu
   };
 }
 
-export function chargeFact(object: Fields): Fact | null {
+export function chargeFact(object: EventObject): Fact | null {
   const intentId = idOf(object['payment_intent']);
   const amountCents = centsOf(object['amount']);
   const refundedCents = centsOf(object['amount_refunded']);
@@ -178,7 +181,7 @@ export function chargeFact(object: Fields): Fact | null {
   return { kind: 'charge', intentId, amountCents, refundedCents, currency, wallet };
 }
 
-export function refundFact(object: Fields): Fact | null {
+export function refundFact(object: EventObject): Fact | null {
   const refundId = textOf(object['id']);
   const intentId = idOf(object['payment_intent']);
   const amountCents = centsOf(object['amount']);
@@ -189,17 +192,20 @@ export function refundFact(object: Fields): Fact | null {
   return { kind: 'refund', refundId, intentId, amountCents, currency, state };
 }
 
-export function disputeFact(object: Fields, observedAt: number): Extract<Fact, { kind: 'dispute' }> | null {
+export function disputeFact(
+  object: EventObject,
+  observedAt: number,
+): Extract<Fact, { kind: 'dispute' }> | null {
   const disputeId = textOf(object['id']);
   const intentId = idOf(object['payment_intent']);
   const amountCents = centsOf(object['amount']);
   const currency = textOf(object['currency']);
   const state = disputeState(textOf(object['status']));
   if (disputeId === null || intentId === null || amountCents === null || currency === null) return null;
-  // An inquiry moves no money. It may become a dispute later, under the same id.
+  // An inquiry moves no money. It can become a dispute later, under the same id.
   if (state === null) return null;
-  const moved = object['balance_transactions'];
-  const movements = Array.isArray(moved) ? moved.length : 0;
+  const transactions = object['balance_transactions'];
+  const movements = Array.isArray(transactions) ? transactions.length : 0;
   return { kind: 'dispute', disputeId, intentId, amountCents, currency, state, observedAt, movements };
 }
 
@@ -208,13 +214,13 @@ function disputeState(status: string | null): 'open' | 'won' | 'lost' | null {
   return status === 'won' || status === 'lost' ? status : 'open';
 }
 
-function cardsFact(object: Fields): Fact | null {
+function cardsFact(object: EventObject): Fact | null {
   const customerId = idOf(object['customer']);
   return customerId === null ? null : { kind: 'cards', customerId };
 }
 
-const recordOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
+const recordOf = (value: unknown): EventObject =>
+  typeof value === 'object' && value !== null ? (value as EventObject) : {};
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= 255 ? value : null;

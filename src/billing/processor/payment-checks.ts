@@ -1,7 +1,7 @@
 import { differingGroups, type MoneyCheckQuery } from '../ledger/checks/money-check';
 import { DISPUTED, REFUNDED } from './payment-facts';
 
-/** The postings against the processor's account stand beside the payment that their reference names. */
+/** Postings against the processor's account, each with the payment that its reference names. */
 const posted = `
   SELECT t.id, t.kind, t.ref, split_part(t.ref, ':', 2) AS public_id, a.owner_id AS wallet_id, e.amount,
          CASE WHEN split_part(t.ref, ':', 3) ~ '^[0-9]{1,9}$' THEN split_part(t.ref, ':', 3)::integer END AS number
@@ -10,7 +10,7 @@ const posted = `
     LEFT JOIN (ledger_entry e JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet')
       ON e.transaction_id = t.id`;
 
-/** The wallet that held a payment `p` at one of its postings: merges of organisations hand payments over. */
+/** Wallet that held payment `p` at one of its postings: merges of organisations hand payments over. */
 const holderAt = (posting: string): string => `
   coalesce((SELECT h.wallet_id FROM payment_holder h WHERE h.payment_id = p.id AND h.from_posting <= ${posting}
              ORDER BY h.id DESC LIMIT 1), p.wallet_id)`;

@@ -3,16 +3,16 @@ import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
 import { readRows, type Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
-import { creditThatStands } from '../top-up';
+import { remainingCredit } from '../top-up';
 import { AutomaticFailures } from './automatic-failures';
 import type { Fact } from './events';
 import { type Payment, paymentOf, type PaymentRow } from './payments';
 import { concernsOfWallet } from './wallet-concern';
 
-/** A fact was rejected because it contradicts our order to the processor, or concerns no known payment. */
+/** Reason for rejecting a fact: it contradicts our order to the processor, or concerns no known payment. */
 export type Problem = 'payment' | 'amount' | 'currency' | 'wallet' | 'customer' | 'mode';
 
-export interface Applied {
+export interface AppliedFact {
   readonly payment: Payment | null;
   readonly problem: Problem | null;
 }
@@ -20,8 +20,8 @@ export interface Applied {
 type PaymentFact = Exclude<Fact, { kind: 'cards' }>;
 
 /**
- * The refunded amount of a payment `p`, and the amount that a bank refused. Single refunds count, and so does a
- * larger total of the charge, less failed refunds: processors differ in whether that total includes them.
+ * Refunded amount of payment `p`, and the amount that a bank refused. Single refunds count, and so does a larger total
+ * of the charge minus failed refunds: processors differ in whether the total includes them.
  */
 export const REFUNDED = `
   SELECT greatest(coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'made'), 0),
@@ -30,16 +30,16 @@ export const REFUNDED = `
          coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
 
-/** The disputed or lost amount of a payment `p`: all of it for a dispute in another currency. */
+/** Disputed or lost amount of payment `p`: the full amount for a dispute in another currency. */
 export const DISPUTED = `
   coalesce((SELECT sum(CASE WHEN d.currency <> p.currency THEN p.gross_cents ELSE d.amount_cents END) FROM processor_dispute d
     WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;
 
 /**
- * A dispute may be raised, and won after it was lost: what was observed last stands, in whatever order it is told.
- * Facts that have waited in quarantine since an earlier version know no time.
+ * A dispute can be raised, and won after it was lost: the last observation counts, in whatever order it arrives. Facts
+ * quarantined by an earlier version have no time.
  */
-const KEEP_DISPUTE = `
+const STORE_DISPUTE = `
   INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state, observed_at, movements, currency)
   VALUES ($1, $2, $3, $4, coalesce($5::bigint, 0), coalesce($6::integer, 0), $7)
   ON CONFLICT (dispute_id) DO UPDATE SET amount_cents = excluded.amount_cents, state = excluded.state,
@@ -49,14 +49,14 @@ const KEEP_DISPUTE = `
            array_position(ARRAY['open', 'lost', 'won'], excluded.state), excluded.amount_cents)
   RETURNING dispute_id`;
 
-interface Posted {
+interface PaymentPosting {
   readonly kind: PostingKind;
   readonly action: ActionName;
 }
 
 /**
- * These are facts about payments from the processor. Facts only grow. After each one the due credit is
- * recomputed and the ledger gets the difference, so that order and repetition do not matter.
+ * Applies facts about payments from the processor. After each one the due credit is recomputed and the ledger gets the
+ * difference, so that order and repetition do not matter.
  */
 @Injectable()
 export class PaymentFacts {
@@ -66,26 +66,26 @@ export class PaymentFacts {
     private readonly activity: ActivityLog,
   ) {}
 
-  async apply(tx: Tx, fact: PaymentFact): Promise<Applied> {
+  async apply(tx: Tx, fact: PaymentFact): Promise<AppliedFact> {
     // Facts of one charge are processed one at a time, even before its owner is known.
     if (fact.intentId !== null) await lockIntent(tx, fact.intentId);
     const payment = await this.find(tx, fact);
-    const problem = payment === null ? null : await mismatch(tx, payment, fact);
+    const problem = payment === null ? null : await findMismatch(tx, payment, fact);
     if (problem !== null) return { payment, problem };
-    if (payment === null && isOfStranger(fact)) return { payment, problem: 'payment' };
-    const isNews = await this.keep(tx, fact);
+    if (payment === null && isOfOtherApplication(fact)) return { payment, problem: 'payment' };
+    const isNew = await this.store(tx, fact);
     if (payment === null) return { payment, problem: 'payment' };
-    await this.learn(tx, payment, fact);
+    await this.updatePayment(tx, payment, fact);
     const settled = await this.settle(tx, payment);
-    if (fact.kind === 'dispute' && isNews) await this.recordDispute(tx, payment, settled, fact.state);
+    if (fact.kind === 'dispute' && isNew) await this.recordDispute(tx, payment, settled, fact.state);
     return { payment: settled, problem: null };
   }
 
   /**
-   * Refunds and disputes may arrive before their payment; they are kept. It returns false where more was
-   * known already.
+   * Stores refunds and disputes, which can arrive before their payment. Returns false if a newer dispute state was
+   * stored already.
    */
-  private async keep(tx: Tx, fact: PaymentFact): Promise<boolean> {
+  private async store(tx: Tx, fact: PaymentFact): Promise<boolean> {
     if (fact.kind === 'charge') {
       await tx.query(
         `INSERT INTO processor_charge AS c (payment_intent_id, refunded_cents) VALUES ($1, $2)
@@ -99,7 +99,7 @@ export class PaymentFacts {
         [fact.refundId, fact.intentId, fact.amountCents, fact.state],
       );
     } else if (fact.kind === 'dispute') {
-      const kept = await tx.query<object[]>(KEEP_DISPUTE, [
+      const stored = await tx.query<object[]>(STORE_DISPUTE, [
         fact.disputeId,
         fact.intentId,
         fact.amountCents,
@@ -108,7 +108,7 @@ export class PaymentFacts {
         fact.movements,
         fact.currency,
       ]);
-      return kept.length > 0;
+      return stored.length > 0;
     }
     return true;
   }
@@ -123,7 +123,7 @@ export class PaymentFacts {
     return row === undefined ? null : paymentOf(row);
   }
 
-  private async learn(tx: Tx, payment: Payment, fact: PaymentFact): Promise<void> {
+  private async updatePayment(tx: Tx, payment: Payment, fact: PaymentFact): Promise<void> {
     if (fact.kind !== 'session' && fact.kind !== 'intent') return;
     const isPaid = fact.state === 'paid';
     // A refused attempt says nothing about the attempt that pays.
@@ -135,12 +135,12 @@ export class PaymentFacts {
         WHERE id = $1`,
       [payment.id, intentId, fact.kind === 'session' ? fact.sessionId : null, isPaid],
     );
-    if (isPaid) await this.failures.forget(tx, payment);
+    if (isPaid) await this.failures.resetFailures(tx, payment);
     else if (fact.kind === 'intent') await this.refuse(tx, payment, fact.failureCode ?? 'refused');
     else if (fact.state !== 'open') await this.end(tx, payment, fact.state);
   }
 
-  /** A checkout stays open after a card was refused: another one may be tried. */
+  /** A checkout stays open after a card was refused: the user can try another. */
   private async refuse(tx: Tx, payment: Payment, code: string): Promise<void> {
     if (payment.kind === 'automatic') {
       await this.failures.fail(tx, payment, code);
@@ -162,40 +162,36 @@ export class PaymentFacts {
     await this.record(tx, 'billing.payment-failed', payment, { failure: [null, state] });
   }
 
-  /** Computes the due credit, and posts the difference to the credit that stands. */
-  private async settle(tx: Tx, before: Payment): Promise<Payment> {
+  /** Computes the due credit and posts the difference to the current credit. */
+  private async settle(tx: Tx, previous: Payment): Promise<Payment> {
     const [row] = await readRows<PaymentRow>(
       tx,
       `UPDATE payment p SET
           (refunded_cents, failed_refund_cents) = (${REFUNDED}),
           disputed_cents = ${DISPUTED}
         WHERE id = $1 RETURNING p.*`,
-      [before.id],
+      [previous.id],
     );
     if (row === undefined) throw new Error('a payment that is locked cannot be gone');
     const payment = paymentOf(row);
-    const stands =
+    const dueCredit =
       payment.state === 'paid'
-        ? creditThatStands(
-            payment.netCents,
-            payment.grossCents,
-            payment.refundedCents + payment.disputedCents,
-          )
+        ? remainingCredit(payment.netCents, payment.grossCents, payment.refundedCents + payment.disputedCents)
         : 0n;
-    const difference = stands - payment.creditedNano;
-    if (difference !== 0n) await this.post(tx, payment, difference, stands, before);
-    if (payment.intentId !== null) await resolveEarlier(tx, payment);
-    return { ...payment, creditedNano: stands };
+    const difference = dueCredit - payment.creditedNano;
+    if (difference !== 0n) await this.post(tx, payment, difference, dueCredit, previous);
+    if (payment.intentId !== null) await resolveEarlierEvents(tx, payment);
+    return { ...payment, creditedNano: dueCredit };
   }
 
   private async post(
     tx: Tx,
     payment: Payment,
     amount: bigint,
-    stands: bigint,
-    before: Payment,
+    dueCredit: bigint,
+    previous: Payment,
   ): Promise<void> {
-    const { kind, action } = postingOf(payment, before, amount);
+    const { kind, action } = postingOf(payment, previous, amount);
     const ref = `payment:${payment.publicId}:${payment.postings + 1}`;
     const isPosted = await this.ledger.post(tx, {
       walletId: payment.holderId,
@@ -207,22 +203,22 @@ export class PaymentFacts {
     if (!isPosted) throw new Error(`the ledger has ${kind} ${ref} already, and the payment does not know`);
     await tx.query('UPDATE payment SET credited_nano = $2, postings = postings + 1 WHERE id = $1', [
       payment.id,
-      stands.toString(),
+      dueCredit.toString(),
     ]);
     await this.record(tx, action, payment, {
-      credit_usd: [formatUsd(payment.creditedNano), formatUsd(stands)],
+      credit_usd: [formatUsd(payment.creditedNano), formatUsd(dueCredit)],
     });
   }
 
   private async recordDispute(
     tx: Tx,
-    before: Payment,
+    previous: Payment,
     { disputedCents }: Payment,
     state: 'open' | 'won' | 'lost',
   ): Promise<void> {
-    if (state === 'open' && before.disputedCents === disputedCents) return;
-    await this.record(tx, state === 'open' ? 'billing.dispute-opened' : 'billing.dispute-closed', before, {
-      disputed_usd: [usdOf(before.disputedCents), usdOf(disputedCents)],
+    if (state === 'open' && previous.disputedCents === disputedCents) return;
+    await this.record(tx, state === 'open' ? 'billing.dispute-opened' : 'billing.dispute-closed', previous, {
+      disputed_usd: [usdOf(previous.disputedCents), usdOf(disputedCents)],
       outcome: [null, state],
     });
   }
@@ -248,8 +244,8 @@ const usdOf = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed:
 const lockIntent = (tx: Tx, intentId: string): Promise<unknown> =>
   tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('payment intent ' || $1, 0))`, [intentId]);
 
-/** Our orders name their wallet. A refund or dispute is known to be ours by its payment alone. */
-export const isOfStranger = (fact: Fact): boolean =>
+/** Our orders name their wallet. A refund or dispute is recognised as ours only by its payment. */
+export const isOfOtherApplication = (fact: Fact): boolean =>
   (fact.kind === 'session' || fact.kind === 'intent' || fact.kind === 'charge') && fact.wallet === null;
 
 const uuidOrNull = (text: string | null): string | null => (isUuid(text) ? text : null);
@@ -273,9 +269,9 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
   }
 }
 
-/** An event must match our order: its charge, amount, currency, customer and wallet. */
-async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
-  // A dispute may exceed its charge, or be in the currency of the bank. At most the credit is taken.
+/** Returns why an event does not match our order: its charge, amount, currency, customer or wallet. */
+async function findMismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
+  // A dispute can exceed its charge, or be in the currency of the bank. At most the credit is taken.
   if (fact.kind === 'dispute') return null;
   if (fact.currency !== payment.currency) return 'currency';
   if (fact.kind === 'refund') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
@@ -284,7 +280,7 @@ async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Pr
   if (fact.wallet !== String(payment.walletId)) return 'wallet';
   if (payment.intentId !== null && fact.intentId !== null && payment.intentId !== fact.intentId)
     return 'payment';
-  // A checkout may have been begun with a customer who was deleted and replaced since.
+  // A checkout might have been started with a customer who was deleted and replaced since.
   const accounts = await tx.query<object[]>(
     `SELECT FROM billing_account WHERE wallet_id = $1
         AND (customer_id IS NOT DISTINCT FROM $2 OR $2 = ANY (former_customers))`,
@@ -293,19 +289,17 @@ async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Pr
   return accounts.length > 0 ? null : 'customer';
 }
 
-/** The change tells refunds from disputes. */
-function postingOf(payment: Payment, before: Payment, difference: bigint): Posted {
+function postingOf(payment: Payment, previous: Payment, difference: bigint): PaymentPosting {
   if (difference > 0n && payment.postings === 0) return { kind: 'top-up', action: 'billing.topped-up' };
-  if (payment.refundedCents < before.refundedCents)
+  if (payment.refundedCents < previous.refundedCents)
     return { kind: 'refund-failed', action: 'billing.refund-failed' };
   if (difference > 0n) return { kind: 'dispute-won', action: 'billing.dispute-closed' };
-  return payment.disputedCents > before.disputedCents
+  return payment.disputedCents > previous.disputedCents
     ? { kind: 'dispute', action: 'billing.dispute-opened' }
     : { kind: 'refund', action: 'billing.refunded' };
 }
 
-/** Attaches facts that arrived before their payment. */
-const resolveEarlier = (tx: Tx, payment: Payment): Promise<unknown> =>
+const resolveEarlierEvents = (tx: Tx, payment: Payment): Promise<unknown> =>
   tx.query(
     `UPDATE processor_event SET outcome = 'applied', problem = NULL, payment_id = $2
       WHERE outcome IN ('quarantined', 'ignored') AND problem = 'payment' AND payment_intent_id = $1

@@ -4,24 +4,22 @@ import { Fault, fault } from '../../kernel';
 import { OutgoingClient, Settings } from '../../platform';
 import { handledEvents } from './events';
 
-/** The SDK as it was loaded, or null where no account is set up. */
+/** The loaded SDK; null if no account is configured. */
 export const LOADED_SDK = Symbol('payment processor SDK');
 
 type Sdk = typeof import('stripe');
 
 export interface ProcessorRefusal {
-  readonly said: string;
-  /** The processor's own; some refusals have none. */
+  readonly message: string;
+  /** The processor's own code; null for some refusals. */
   readonly code: string | null;
 }
 
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
-/** A list of a hundred events with all they carry. */
-const BOUNDS = { mostBytes: 16 * 1024 * 1024, deadlineMs: TIMEOUT_MS };
-/** So many characters of a refusal are passed on. */
-const MOST_SAID = 300;
-/** The tolerance of an event's signing time. */
+/** Large enough for a list of a hundred complete events. */
+const RESPONSE_LIMITS = { mostBytes: 16 * 1024 * 1024, deadlineMs: TIMEOUT_MS };
+const MAX_MESSAGE_LENGTH = 300;
 const TOLERANCE_SECONDS = 300;
 
 /** Loaded on first use: most installations have no payment processor. */
@@ -30,7 +28,6 @@ export async function loadSdk({ processorSecretKey }: Settings): Promise<Sdk | n
   return (await import('stripe')).default as unknown as Sdk;
 }
 
-/** The account at the payment processor. */
 @Injectable()
 export class PaymentProcessor {
   private client: Stripe | null;
@@ -40,33 +37,30 @@ export class PaymentProcessor {
     private readonly settings: Settings,
     private readonly outgoing: OutgoingClient,
   ) {
-    this.client = this.clientAt(settings.processorApiUrl);
+    this.client = this.createClient(settings.processorApiUrl);
   }
 
-  /** A simulated processor takes the payments: it has another address at every start. */
+  /** Whether a simulated processor takes the payments; its address changes at every start. */
   get isSandbox(): boolean {
     return this.settings.processor === 'sandbox';
   }
 
-  /** Has the sandbox bring its events to this address. */
   async useSandbox(url: string, webhook: string): Promise<void> {
-    this.client = this.clientAt(url);
+    this.client = this.createClient(url);
     await this.call((client) =>
       client.webhookEndpoints.create({ url: webhook, enabled_events: [...handledEvents] }),
     );
   }
 
-  /** The version of the interface that is spoken, and in which events are read. */
   get apiVersion(): string | null {
     return this.sdk?.API_VERSION ?? null;
   }
 
-  /** The processor leads a person back to this address. */
   returnAddress(path: string): string {
     return `${this.settings.baseUrl}${path}`;
   }
 
-  /** A key to charge with, and a secret to verify its webhooks. */
+  /** Whether there is a key to charge with and a secret to verify webhooks. */
   get isConnected(): boolean {
     return this.client !== null && this.settings.processorWebhookSecret !== undefined;
   }
@@ -79,25 +73,25 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
-  /** It was made with a key of the other mode, which this one does not know. */
-  isOfOtherMode(live: boolean | null): boolean {
+  /** Whether an object was created in the other mode, which the configured key cannot read. */
+  isFromOtherMode(live: boolean | null): boolean {
     return live !== null && (live ? this.isTestMode : this.isLiveMode);
   }
 
-  /** The same where a key is enough, as for a configuration check. */
-  async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
+  /** Calls the processor with only a key, such as for a configuration check. */
+  async callWithKeyOnly<Result>(work: (client: Stripe) => Promise<Result>): Promise<Result> {
     if (this.client === null)
       throw fault('billing_unavailable', { message: 'No payment processor is connected to this service.' });
     return work(this.client);
   }
 
-  /** Calls the processor. Its refusals and failures are mapped to codes of the catalogue. */
-  async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
+  /** Calls the processor. Maps its refusals and failures to codes of the catalogue. */
+  async call<Result>(work: (client: Stripe) => Promise<Result>): Promise<Result> {
     const client = this.requireConnection();
     try {
       return await work(client);
     } catch (error) {
-      throw this.isCardError(error) ? error : this.translated(error);
+      throw this.isCardError(error) ? error : this.toFault(error);
     }
   }
 
@@ -108,28 +102,28 @@ export class PaymentProcessor {
     });
   }
 
-  /** The processor understood the call and refused it in these words; null where the outcome is not known. */
+  /** Returns the refusal if the processor understood the call; null if the outcome is unknown. */
   refusalOf(error: unknown): ProcessorRefusal | null {
     if (this.sdk === null) return null;
     const cause = error instanceof Fault ? error.options.cause : error;
     const { StripeInvalidRequestError, StripeCardError } = this.sdk.errors;
     if (!(cause instanceof StripeInvalidRequestError || cause instanceof StripeCardError)) return null;
-    return { said: cause.message.slice(0, MOST_SAID), code: cause.code ?? null };
+    return { message: cause.message.slice(0, MAX_MESSAGE_LENGTH), code: cause.code ?? null };
   }
 
-  /** The card was declined, or its owner has to confirm the payment. */
+  /** Returns whether the card was declined, or its owner has to confirm the payment. */
   isCardError(error: unknown): error is Stripe.errors.StripeCardError {
     return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
   }
 
-  /** The customer of a call was deleted at the processor, or is one of the other mode. */
-  isWithoutCustomer(error: unknown): boolean {
+  /** Returns whether the customer of a call was deleted at the processor, or belongs to the other mode. */
+  isMissingCustomer(error: unknown): boolean {
     const cause = error instanceof Error ? error.cause : null;
     if (this.sdk === null || !(cause instanceof this.sdk.errors.StripeError)) return false;
     return cause.code === 'resource_missing' && cause.param === 'customer';
   }
 
-  /** Checked before a byte is read: without a secret no event can be verified. */
+  /** Called before the body is read: without a secret no event can be verified. */
   requireSecret(): void {
     if (this.sdk !== null && this.settings.processorWebhookSecret !== undefined) return;
     throw fault('billing_unavailable', {
@@ -138,8 +132,8 @@ export class PaymentProcessor {
   }
 
   /**
-   * Refuses bytes without a valid signature by one of our two secrets, or with a signing time outside five minutes of
-   * now. A header with two times is refused: the one that is checked must be the one that is signed.
+   * Rejects a body without a valid signature by one of our two secrets, or signed more than five minutes from now. A
+   * header with two times is rejected: the verified time must be the signed one.
    */
   verify(body: Buffer, header: string | undefined, now = Date.now()): void {
     this.requireSecret();
@@ -156,7 +150,7 @@ export class PaymentProcessor {
     }
   }
 
-  private clientAt(url: string): Stripe | null {
+  private createClient(url: string): Stripe | null {
     const { processorSecretKey: key } = this.settings;
     if (this.sdk === null || key === undefined) return null;
     const { protocol, hostname, port } = new URL(url);
@@ -166,7 +160,7 @@ export class PaymentProcessor {
       protocol: protocol === 'http:' ? 'http' : 'https',
       maxNetworkRetries: RETRIES,
       timeout: TIMEOUT_MS,
-      httpClient: this.sdk.createFetchHttpClient(this.outgoing.fetchWithin(BOUNDS)),
+      httpClient: this.sdk.createFetchHttpClient(this.outgoing.fetchWithin(RESPONSE_LIMITS)),
       telemetry: false,
     });
   }
@@ -183,7 +177,7 @@ export class PaymentProcessor {
     }
   }
 
-  private translated(error: unknown): unknown {
+  private toFault(error: unknown): unknown {
     if (this.sdk === null || !(error instanceof this.sdk.errors.StripeError)) return error;
     if (error.code === 'resource_missing') return fault('not_found', { cause: error });
     return fault('billing_unavailable', {

@@ -1,15 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Database, everyRow, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
+import {
+  Database,
+  everyRow,
+  Keyset,
+  type Page,
+  type PageRequest,
+  type TableRow,
+  type Tx,
+} from '../../platform';
 import type { TopUpCents } from '../top-up';
 
-/** The outcome, for people. */
 export type PaymentStatus = PaymentRow['state'] | 'partially_refunded' | 'refunded' | 'disputed';
 
 export interface Payment {
   readonly id: string;
   readonly publicId: string;
   readonly walletId: number;
-  /** The wallet that its credit is in: another one after a merge of organisations. */
+  /** Wallet that holds the credit; a different one after a merge of organisations. */
   readonly holderId: number;
   readonly kind: PaymentRow['kind'];
   readonly state: PaymentRow['state'];
@@ -20,7 +27,7 @@ export interface Payment {
   readonly feeCents: bigint;
   readonly grossCents: bigint;
   readonly refundedCents: bigint;
-  /** The bank refused these refunds, perhaps days later. */
+  /** Refunds that the bank refused, possibly days later. */
   readonly failedRefundCents: bigint;
   readonly disputedCents: bigint;
   readonly creditedNano: bigint;
@@ -34,13 +41,12 @@ export interface Payment {
 
 export interface OwnedPayment {
   readonly payment: Payment;
-  /** It is the address of the wallet's owner. */
   readonly email: string;
-  /** The token of a refund order without an answer, which the next form repeats; null if there is none. */
+  /** Token of a refund order without a response, which the next form repeats; null if there is none. */
   readonly refundToken: string | null;
 }
 
-export type PaymentRow = Row<'payment'>;
+export type PaymentRow = TableRow<'payment'>;
 
 export interface NewPayment {
   readonly publicId: string;
@@ -49,15 +55,14 @@ export interface NewPayment {
   readonly live: boolean;
   readonly amount: TopUpCents;
   readonly startedBy: number | null;
-  /** The card that is charged, where the customer does not choose it on the processor's page. */
+  /** Card to charge, if the customer does not choose it on the processor's page. */
   readonly methodId?: number;
 }
 
-const ROWS_AT_ONCE = 1_000;
+const PAGE_SIZE = 1_000;
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
 const newestOfAll = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
 
-/** Top-ups, from the moment they are asked for. */
 @Injectable()
 export class Payments {
   constructor(private readonly database: Database) {}
@@ -95,7 +100,6 @@ export class Payments {
     );
   }
 
-  /** The payments of one wallet belong to another one from now on. */
   async handOver(tx: Tx, from: number, to: number): Promise<void> {
     await tx.query(
       `UPDATE payment SET holder_wallet_id = $2
@@ -104,7 +108,7 @@ export class Payments {
     );
   }
 
-  /** The processor was never reached, so nothing was charged. */
+  /** Marks a payment as failed that never reached the processor, so nothing was charged. */
   async abandon(publicId: string, code: string): Promise<void> {
     await this.database.query(
       `UPDATE payment SET state = 'failed', failure_code = $2 WHERE public_id = $1 AND state = 'open'`,
@@ -112,7 +116,6 @@ export class Payments {
     );
   }
 
-  /** The newest first. */
   async page(walletId: number, request: PageRequest): Promise<Page<Payment>> {
     const keyset = newestFirst.clause(request, 2);
     const rows = await this.database.rows<PaymentRow>(
@@ -125,14 +128,14 @@ export class Payments {
   }
 
   all(walletId: number, limit: number): AsyncGenerator<Payment> {
-    return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
+    return everyRow(limit, PAGE_SIZE, (page) => this.page(walletId, page));
   }
 
   /**
-   * It finds payments of all wallets, the newest first. Words find an owner by mail address or number, or a payment by
-   * its id here or at the processor.
+   * Searches payments of all wallets, the newest first. The query matches part of the owner's email, the owner's
+   * number, or an id of the payment here or at the processor.
    */
-  async search(words: string, request: PageRequest): Promise<Page<OwnedPayment>> {
+  async search(query: string, request: PageRequest): Promise<Page<OwnedPayment>> {
     const keyset = newestOfAll.clause(request, 2);
     const rows = await this.database.rows<PaymentRow & Omit<OwnedPayment, 'payment'>>(
       `SELECT p.*, u.email, ${newestOfAll.positions},
@@ -142,7 +145,7 @@ export class Payments {
         WHERE ($1 = '' OR strpos(lower(u.email), lower($1)) > 0 OR u.id::text = $1
             OR p.public_id::text = lower($1) OR p.payment_intent_id = $1)
           AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
-      [words, ...keyset.parameters],
+      [query, ...keyset.parameters],
     );
     const page = newestOfAll.page(rows, request);
     return {
@@ -155,8 +158,8 @@ export class Payments {
     };
   }
 
-  /** They are payments of one mode, paid since then, or begun where nothing was paid. */
-  async since(instant: Date, live: boolean, limit: number): Promise<Payment[]> {
+  /** Returns payments of one mode that were paid, or otherwise started, since the instant. */
+  async listSince(instant: Date, live: boolean, limit: number): Promise<Payment[]> {
     const rows = await this.database.rows<PaymentRow>(
       `SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 AND live_mode = $2
         ORDER BY id DESC LIMIT $3`,
@@ -165,7 +168,7 @@ export class Payments {
     return rows.map(paymentOf);
   }
 
-  async byPublicId(publicId: string): Promise<Payment | null> {
+  async findByPublicId(publicId: string): Promise<Payment | null> {
     const [row] = await this.database.rows<PaymentRow>('SELECT * FROM payment WHERE public_id = $1', [
       publicId,
     ]);

@@ -8,13 +8,13 @@ import {
   type Page,
   type PageRequest,
   readRows,
-  type Row,
+  type TableRow,
   type Tx,
 } from '../../platform';
 import { BillingMails } from './billing-mails';
 import { Cards } from './cards';
 import type { Fact, ProcessorEvent } from './events';
-import { type Applied, isOfStranger, PaymentFacts, type Problem } from './payment-facts';
+import { type AppliedFact, isOfOtherApplication, PaymentFacts, type Problem } from './payment-facts';
 import { PaymentProcessor } from './payment-processor';
 import type { Payment } from './payments';
 
@@ -22,12 +22,12 @@ export type EventOutcome = 'applied' | 'ignored' | 'quarantined' | 'repeated';
 
 const QUARANTINED = 'event_id, type, received_at';
 
-export interface QuarantinedEvent extends Row<'processor_event', typeof QUARANTINED> {
+export interface QuarantinedEvent extends TableRow<'processor_event', typeof QUARANTINED> {
   readonly problem: Problem;
   readonly fact: Fact | null;
 }
 
-interface Entered {
+interface ProcessedEvent {
   readonly outcome: EventOutcome;
   readonly problem: Problem | null;
   readonly payment: Payment | null;
@@ -41,7 +41,7 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** Every event is processed once: its row and its effects share a transaction. */
+/** Processes every event once: its row and its effects share a transaction. */
 @Injectable()
 export class ProcessorInbox {
   constructor(
@@ -56,34 +56,33 @@ export class ProcessorInbox {
 
   async receive(event: ProcessorEvent): Promise<EventOutcome> {
     const { type } = event;
-    const entered = await this.database
-      .transaction((tx) => this.enter(tx, event), { attempts: 3 })
+    const processed = await this.database
+      .transaction((tx) => this.processEvent(tx, event), { attempts: 3 })
       .catch((error: unknown) => {
         this.metrics.webhookEvents.inc({ type, outcome: 'failed' });
         throw error;
       });
-    this.metrics.webhookEvents.inc({ type, outcome: entered.outcome });
-    if (entered.outcome === 'applied' && event.fact !== null)
-      await this.afterwards(event.fact, entered.payment);
-    return entered.outcome;
+    this.metrics.webhookEvents.inc({ type, outcome: processed.outcome });
+    if (processed.outcome === 'applied' && event.fact !== null)
+      await this.followUp(event.fact, processed.payment);
+    return processed.outcome;
   }
 
-  /** It returns the events of a list that never arrived here. */
-  async unknownOf(events: readonly ProcessorEvent[]): Promise<ProcessorEvent[]> {
-    const rows = await this.database.rows<Row<'processor_event', 'event_id'>>(
+  async findMissing(events: readonly ProcessorEvent[]): Promise<ProcessorEvent[]> {
+    const rows = await this.database.rows<TableRow<'processor_event', 'event_id'>>(
       'SELECT event_id FROM processor_event WHERE event_id = ANY ($1)',
       [events.map(({ id }) => id)],
     );
-    const known = new Set(rows.map(({ eventId }) => eventId));
-    return events.filter(({ id }) => !known.has(id));
+    const knownIds = new Set(rows.map(({ eventId }) => eventId));
+    return events.filter(({ id }) => !knownIds.has(id));
   }
 
   /**
-   * Facts from an answer of the processor need no inbox: asking again returns the same. One that contradicts us waits
-   * in quarantine, once.
+   * Applies a fact from a response of the processor. No inbox row is needed, because calling again returns the same; a
+   * contradicting fact is quarantined once.
    */
-  async learn(fact: Fact): Promise<void> {
-    if (fact.kind === 'cards') return this.afterwards(fact, null);
+  async applyFact(fact: Fact): Promise<void> {
+    if (fact.kind === 'cards') return this.followUp(fact, null);
     const { payment, problem } = await this.database.transaction(
       async (tx) => {
         const applied = await this.facts.apply(tx, fact);
@@ -93,11 +92,10 @@ export class ProcessorInbox {
       },
       { attempts: 3 },
     );
-    if (problem === null) await this.afterwards(fact, payment);
+    if (problem === null) await this.followUp(fact, payment);
   }
 
-  /** The newest first. */
-  async quarantined(request: PageRequest): Promise<Page<QuarantinedEvent>> {
+  async listQuarantined(request: PageRequest): Promise<Page<QuarantinedEvent>> {
     const keyset = newestFirst.clause(request, 1);
     const rows = await this.database.rows<QuarantinedEvent>(
       `SELECT ${QUARANTINED}, problem, fact, ${newestFirst.positions} FROM processor_event
@@ -108,10 +106,10 @@ export class ProcessorInbox {
     return newestFirst.page(rows, request);
   }
 
-  /** An operator sets it: the event is tried once more, or dismissed for good. */
+  /** Resolves a quarantined event for an operator: retried once, or dismissed permanently. */
   async resolve(
     eventId: string,
-    how: 'retry' | 'dismiss',
+    resolution: 'retry' | 'dismiss',
     { reason, userId, actor }: { reason: string; userId: number; actor?: ActivityActor },
   ): Promise<EventOutcome> {
     return this.database.transaction(async (tx) => {
@@ -123,9 +121,10 @@ export class ProcessorInbox {
       );
       if (row === undefined) throw fault('not_found');
       const { fact } = row;
-      const again = how === 'retry' && fact !== null && fact.kind !== 'cards' && row.problem !== 'mode';
-      const applied = again ? await this.facts.apply(tx, fact) : null;
-      if (how === 'retry' && applied?.problem !== null) {
+      const shouldRetry =
+        resolution === 'retry' && fact !== null && fact.kind !== 'cards' && row.problem !== 'mode';
+      const applied = shouldRetry ? await this.facts.apply(tx, fact) : null;
+      if (resolution === 'retry' && applied?.problem !== null) {
         throw fault('conflict', {
           message: 'The event still contradicts what is known. It stays in quarantine.',
         });
@@ -133,16 +132,22 @@ export class ProcessorInbox {
       await tx.query(
         `UPDATE processor_event SET resolved_at = clock_timestamp(), resolved_by = $2, resolution = $3,
                 outcome = $4, payment_id = coalesce($5, payment_id) WHERE event_id = $1`,
-        [eventId, userId, reason, how === 'retry' ? 'applied' : 'quarantined', applied?.payment?.id ?? null],
+        [
+          eventId,
+          userId,
+          reason,
+          resolution === 'retry' ? 'applied' : 'quarantined',
+          applied?.payment?.id ?? null,
+        ],
       );
       await this.activity.write(tx, {
         action: 'billing.event-resolved',
         object: { type: 'payment', id: eventId, label: row.type },
-        changes: { quarantine: [row.problem, how] },
+        changes: { quarantine: [row.problem, resolution] },
         reason,
         ...(actor === undefined ? {} : { actor }),
       });
-      return how === 'retry' ? 'applied' : 'quarantined';
+      return resolution === 'retry' ? 'applied' : 'quarantined';
     });
   }
 
@@ -156,7 +161,7 @@ export class ProcessorInbox {
       `INSERT INTO processor_event (event_id, type, payment_intent_id, fact, outcome, problem, payment_id)
        VALUES ($1, $2, $3, $4, 'quarantined', $5, $6) ON CONFLICT (event_id) DO NOTHING`,
       [
-        `asked_${idOf(fact)}_${problem}`,
+        `asked_${processorIdOf(fact)}_${problem}`,
         `asked.${fact.kind}`,
         fact.intentId,
         JSON.stringify(fact),
@@ -166,22 +171,22 @@ export class ProcessorInbox {
     );
   }
 
-  private async enter(tx: Tx, { id, type, live, fact }: ProcessorEvent): Promise<Entered> {
-    const entered = await tx.query<object[]>(
+  private async processEvent(tx: Tx, { id, type, live, fact }: ProcessorEvent): Promise<ProcessedEvent> {
+    const inserted = await tx.query<object[]>(
       `INSERT INTO processor_event (event_id, type, payment_intent_id, fact) VALUES ($1, $2, $3, $4)
        ON CONFLICT (event_id) DO NOTHING RETURNING event_id`,
       [id, type, intentOf(fact), fact === null ? null : JSON.stringify({ ...fact, live })],
     );
-    if (entered.length === 0) return { outcome: 'repeated', problem: null, payment: null };
-    const done = await this.act(tx, live, fact);
+    if (inserted.length === 0) return { outcome: 'repeated', problem: null, payment: null };
+    const processed = await this.processFact(tx, live, fact);
     await tx.query(
       'UPDATE processor_event SET outcome = $2, problem = $3, payment_id = $4 WHERE event_id = $1',
-      [id, done.outcome, done.problem, done.payment?.id ?? null],
+      [id, processed.outcome, processed.problem, processed.payment?.id ?? null],
     );
-    return done;
+    return processed;
   }
 
-  private async act(tx: Tx, live: boolean, fact: Fact | null): Promise<Entered> {
+  private async processFact(tx: Tx, live: boolean, fact: Fact | null): Promise<ProcessedEvent> {
     if (fact === null) return { outcome: 'ignored', problem: null, payment: null };
     if (live !== this.processor.isLiveMode) return { outcome: 'quarantined', problem: 'mode', payment: null };
     if (fact.kind === 'cards') return { outcome: 'applied', problem: null, payment: null };
@@ -191,30 +196,31 @@ export class ProcessorInbox {
     return { outcome: problem === null ? 'applied' : 'quarantined', problem, payment };
   }
 
-  /** A payment may have saved a card; a failed automatic one is reported by mail. */
-  private async afterwards(fact: Fact, payment: Payment | null): Promise<void> {
+  /** Refreshes cards, since a payment might have saved one; reports a failed automatic payment by email. */
+  private async followUp(fact: Fact, payment: Payment | null): Promise<void> {
     if (fact.kind === 'charge' || fact.kind === 'refund' || fact.kind === 'dispute') return;
     const isRefused = fact.kind === 'intent' && fact.state === 'refused';
     if (isRefused && payment?.kind === 'automatic' && payment.state === 'failed') {
       await this.mails.automaticTopUpFailed(payment.walletId, payment.publicId, payment.failureCode ?? '');
     }
-    const mayHaveCard = fact.kind === 'cards' || fact.state === 'paid';
-    if (mayHaveCard && fact.customerId !== null) await this.cards.refreshOf(fact.customerId);
+    const mightHaveCard = fact.kind === 'cards' || fact.state === 'paid';
+    if (mightHaveCard && fact.customerId !== null) await this.cards.refreshCustomer(fact.customerId);
   }
 }
 
 /**
- * The fact is about a payment that is not ours, as where others use the same account: no operator can do anything about
- * it. A refund or dispute that comes before its payment is applied with it. A refused charge moves no money.
+ * Returns whether the fact is about another application's payment on the same account, which operators cannot resolve.
+ * A refund or dispute that precedes its payment is applied with it; a refused charge moves no money.
  */
-function isForeign(fact: Fact, { payment, problem }: Applied): boolean {
+function isForeign(fact: Fact, { payment, problem }: AppliedFact): boolean {
   if (payment !== null || problem !== 'payment') return false;
   if (fact.kind === 'intent' && fact.state === 'refused') return true;
-  return isOfStranger(fact) || fact.kind === 'refund' || fact.kind === 'dispute' || fact.kind === 'charge';
+  return (
+    isOfOtherApplication(fact) || fact.kind === 'refund' || fact.kind === 'dispute' || fact.kind === 'charge'
+  );
 }
 
-/** It is the id of what was asked for at the processor. */
-function idOf(fact: Exclude<Fact, { kind: 'cards' }>): string {
+function processorIdOf(fact: Exclude<Fact, { kind: 'cards' }>): string {
   switch (fact.kind) {
     case 'session':
       return fact.sessionId;

@@ -3,26 +3,25 @@ import { Database } from '../../platform';
 import { type BudgetScope, Limits, type LimitState } from '../ledger/limits';
 import type { BudgetNotice } from './billing-mails';
 
-/** A budget of which half or more is used, for those whom its mails go to. */
 export interface ReachedBudget {
   readonly kind: BudgetNotice['kind'];
   readonly name: string | null;
-  /** The budget is that of a key, or of a model with the key, where this is set. */
+  /** Set for the budget of a key, or of a model of a key; otherwise null. */
   readonly keyId: number | null;
   readonly state: LimitState;
 }
 
-interface HeldBudget {
+interface OwnedBudget {
   readonly kind: BudgetScope['kind'];
   readonly id: number;
   readonly name: string | null;
   readonly keyId: number | null;
 }
 
-const MOST_READ = 100;
+const MAX_ROWS = 100;
 
-/** A person hears of their own scopes, their projects', and those of the department or organisation that they lead. */
-const held = `
+/** Scopes of a user: their own, their projects', and those of the department or organisation that they lead. */
+const ownedBudgets = `
   SELECT 'key' AS kind, k.id::bigint AS owner_id, k.name AS what, k.id AS key_id
     FROM api_key k WHERE k.user_id = $1 AND k.status = 'active'
   UNION ALL SELECT 'key_model', m.id, k.name || ': ' || m.model, k.id
@@ -35,7 +34,6 @@ const held = `
   UNION ALL SELECT 'organisation', o.id, o.name, NULL FROM user_account a JOIN organisation o ON o.id = a.organisation_id
    WHERE a.id = $1 AND a.role = 'org_owner'`;
 
-/** The page's side of the mails about budgets: the same budgets, for the same people, from 50 per cent on. */
 @Injectable()
 export class ReachedBudgets {
   constructor(
@@ -43,33 +41,32 @@ export class ReachedBudgets {
     private readonly limits: Limits,
   ) {}
 
-  /** The fullest first. */
-  async ofPerson(userId: number, most: number): Promise<ReachedBudget[]> {
-    const rows = await this.database.rows<HeldBudget>(
-      `SELECT h.kind, h.owner_id::integer AS id, h.what AS name, h.key_id FROM (${held}) AS h
+  /** Returns the most used budgets first. */
+  async listForUser(userId: number, maxBudgets: number): Promise<ReachedBudget[]> {
+    const rows = await this.database.rows<OwnedBudget>(
+      `SELECT h.kind, h.owner_id::integer AS id, h.what AS name, h.key_id FROM (${ownedBudgets}) AS h
          JOIN spending_rule r ON r.kind = h.kind AND r.owner_id = h.owner_id AND r.limit_nano IS NOT NULL
          LEFT JOIN spending_window w ON w.kind = r.kind AND w.owner_id = r.owner_id AND w.period = r.period
           AND w.starts_at <= now() AND w.ends_at > now()
         WHERE r.limit_nano = 0 OR w.spent >= w.limit_nano / 2
-        ORDER BY w.spent::numeric / nullif(w.limit_nano, 0) DESC NULLS FIRST, h.owner_id LIMIT ${MOST_READ}`,
+        ORDER BY w.spent::numeric / nullif(w.limit_nano, 0) DESC NULLS FIRST, h.owner_id LIMIT ${MAX_ROWS}`,
       [userId],
     );
-    // Only the state knows what a rolling window has lost since the last request, and what is raised.
+    // Only the limit's state knows what a rolling window has lost since the last request, and what was raised.
     const states = await this.limits.states(rows);
     return rows
-      .flatMap((row, place) => {
-        const state = states[place] ?? null;
+      .flatMap((row, index) => {
+        const state = states[index] ?? null;
         if (state === null || shareOf(state) < 0.5) return [];
         const kind = row.kind === 'key_model' ? 'key' : row.kind;
         return [{ kind, name: row.name, keyId: row.keyId, state }];
       })
       .toSorted((one, other) => shareOf(other.state) - shareOf(one.state))
-      .slice(0, most);
+      .slice(0, maxBudgets);
   }
 }
 
-/** The used share of what is in force. */
 export const shareOf = ({ limit, raised, spent }: LimitState): number => {
-  const inForce = limit + raised;
-  return inForce <= 0n ? 1 : Number((spent * 10_000n) / inForce) / 10_000;
+  const limitInForce = limit + raised;
+  return limitInForce <= 0n ? 1 : Number((spent * 10_000n) / limitInForce) / 10_000;
 };

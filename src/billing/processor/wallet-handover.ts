@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { Database, RepeatingJob, type Row, type Tx } from '../../platform';
+import { Database, RepeatingJob, type TableRow, type Tx } from '../../platform';
 import { followTransfer, transferWallet, type WalletTransfer } from '../ledger/wallet-transfer';
-import { PromotionBook } from '../promotions/promotion-book';
+import { PromotionStore } from '../promotions/promotion-store';
 import { BillingAccounts } from './billing-accounts';
 import { BillingMails } from './billing-mails';
 import { Payments } from './payments';
 import { concernsOfWallet } from './wallet-concern';
 
-/** Nodes return what they hold for no request within milliseconds of the call. */
-const CALL_BACK_MS = 50;
-const MAX_CALL_BACK_ROUNDS = 10;
+/** Nodes return unused money within milliseconds of the recall. */
+const RECALL_WAIT_MS = 50;
+const MAX_RECALL_ROUNDS = 10;
 
 /**
- * Another wallet pays from now on. It takes the balance, and with it what may be taken back of payments and
- * promotions. The card of the former one is charged no more.
+ * Replaces the wallet that pays. The new one takes the balance, and what can be taken back of payments and promotions;
+ * the former one's card is no longer charged.
  */
 @Injectable()
 export class WalletHandover {
@@ -23,42 +23,42 @@ export class WalletHandover {
     private readonly database: Database,
     private readonly accounts: BillingAccounts,
     private readonly payments: Payments,
-    private readonly promotions: PromotionBook,
+    private readonly promotions: PromotionStore,
     private readonly mails: BillingMails,
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Makes nodes return what they drew from these wallets, apart from what requests in flight hold. */
-  async callBack(walletIds: readonly number[]): Promise<void> {
-    let before: string | null = null;
-    for (let round = 0; round < MAX_CALL_BACK_ROUNDS; round += 1) {
+  /** Makes nodes return what they drew from these wallets, except what requests in flight hold. */
+  async recall(walletIds: readonly number[]): Promise<void> {
+    let previous: string | null = null;
+    for (let round = 0; round < MAX_RECALL_ROUNDS; round += 1) {
       const [row]: { escrowed: string | null }[] = await this.database.query(
         `SELECT sum(escrowed)::text AS escrowed, min(pg_notify('money', format('limit wallet %s', owner_id))::text)
            FROM spending_window WHERE kind = 'wallet' AND owner_id = ANY ($1::bigint[]) AND escrowed > 0`,
         [walletIds],
       );
       const escrowed = row?.escrowed ?? null;
-      if (escrowed === null || escrowed === before) return;
-      before = escrowed;
-      await delay(CALL_BACK_MS);
+      if (escrowed === null || escrowed === previous) return;
+      previous = escrowed;
+      await delay(RECALL_WAIT_MS);
     }
   }
 
-  /** The answer says whether an automatic top-up was switched off; its owner is told once this is committed. */
-  async carryOut(tx: Tx, transfer: WalletTransfer): Promise<boolean> {
+  /** Returns whether an automatic top-up was switched off; its owner is notified after the commit. */
+  async execute(tx: Tx, transfer: WalletTransfer): Promise<boolean> {
     const { from, to } = transfer;
-    const wasAutomatic = await this.switchOff(tx, from);
-    // Payments and promotions are locked before their wallets, as their postings do.
+    const wasAutomatic = await this.disableAutomaticTopUp(tx, from);
+    // Locks payments and promotions before their wallets, as their postings do.
     await this.payments.handOver(tx, from, to);
     await this.promotions.handOver(tx, from, to);
     await transferWallet(tx, transfer);
     return wasAutomatic;
   }
 
-  /** Moves what nodes return after a transfer, for as long as requests or dead nodes hold some of it. */
+  /** Moves what nodes return after a transfer, as long as requests or dead nodes hold some of it. */
   @RepeatingJob({ name: 'wallet-handovers', cron: '*/5 * * * * *' })
   async followAll(signal?: AbortSignal): Promise<void> {
-    const open = await this.database.rows<Row<'wallet_handover', 'from_wallet'>>(
+    const open = await this.database.rows<TableRow<'wallet_handover', 'from_wallet'>>(
       'SELECT from_wallet FROM wallet_handover ORDER BY opened_at',
     );
     for (const { fromWallet } of open) {
@@ -77,12 +77,12 @@ export class WalletHandover {
     );
   }
 
-  async tell(walletId: number): Promise<void> {
+  async notifyOwner(walletId: number): Promise<void> {
     await this.mails.automaticTopUpEnded(walletId);
   }
 
-  private async switchOff(tx: Tx, walletId: number): Promise<boolean> {
-    const { automatic } = await this.accounts.locked(tx, walletId);
+  private async disableAutomaticTopUp(tx: Tx, walletId: number): Promise<boolean> {
+    const { automatic } = await this.accounts.lock(tx, walletId);
     if (!automatic.enabled) return false;
     await tx.query('UPDATE billing_account SET automatic = false WHERE wallet_id = $1', [walletId]);
     await this.activity.write(tx, {

@@ -1,6 +1,6 @@
 import { differingGroups, type MoneyCheckQuery } from '../ledger/checks/money-check';
 
-/** A posting against the account of promotions reads `GRANT to WALLET`, or `GRANT from WALLET after …`. */
+/** The reference of a posting against the promotion account is `GRANT to WALLET` or `GRANT from WALLET after …`. */
 const posted = `
   SELECT t.kind, split_part(t.ref, ' ', 1) AS grant_id, split_part(t.ref, ' ', 3) AS wallet_id, e.amount
     FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id

@@ -1,8 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, formatUsd, type Nano } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../../platform';
-import { PromotionBook } from './promotion-book';
+import {
+  Database,
+  Keyset,
+  type Page,
+  type PageRequest,
+  readRows,
+  type TableRow,
+  type Tx,
+} from '../../platform';
+import { PromotionStore } from './promotion-store';
 
 export const promotionScopes = ['user', 'organisation', 'everyone'] as const;
 
@@ -37,32 +45,34 @@ export interface PromotionChange {
   readonly id: number;
   readonly version?: number;
   readonly name?: string;
-  /** Null means that it never expires. */
+  /** Null if the promotion never expires. */
   readonly expiresAt?: Date | null;
-  /** Now, before its end date; it stays as it is where it has ended. */
+  /** Ends the promotion now; no effect if it has ended already. */
   readonly end?: boolean;
   readonly reason?: string;
 }
 
-type PromotionRow = Omit<ListedPromotion, Amounts> & Readonly<Record<Amounts, string>>;
-type Amounts = 'amount' | 'granted' | 'remaining' | 'reclaimed';
+type ListedPromotionRow = Omit<ListedPromotion, PromotionAmount> & Readonly<Record<PromotionAmount, string>>;
+type PromotionAmount = 'amount' | 'granted' | 'remaining' | 'reclaimed';
 
-type StoredPromotion = Row<'promotion_grant', 'name, expires_at, version'> & { readonly hasEnded: boolean };
+type StoredPromotion = TableRow<'promotion_grant', 'name, expires_at, version'> & {
+  readonly hasEnded: boolean;
+};
 
 const newestFirst = new Keyset([{ sql: 'g.id', kind: 'integer' }], 'descending');
 
-/** Promotional credit, granted by the operator. Only operators read it, so reads have no scope. */
+/** Promotional credit granted by the operator. Only operators read it, so reads have no scope. */
 @Injectable()
 export class Promotions {
   constructor(
     private readonly database: Database,
-    private readonly book: PromotionBook,
+    private readonly store: PromotionStore,
     private readonly activity: ActivityLog,
   ) {}
 
   async page(filter: PageRequest & { readonly text?: string | null }): Promise<Page<ListedPromotion>> {
     const page = newestFirst.clause(filter, 3);
-    const rows = await this.database.rows<PromotionRow>(
+    const rows = await this.database.rows<ListedPromotionRow>(
       `SELECT g.id, g.name, g.scope, coalesce(u.email, o.name) AS target, g.amount, g.expires_at, g.version,
               maker.email AS created_by, ${newestFirst.positions}, c.*
          FROM promotion_grant g LEFT JOIN user_account u ON u.id = g.user_id
@@ -74,11 +84,11 @@ export class Promotions {
         ORDER BY ${page.orderBy} LIMIT $2`,
       [filter.text ?? null, page.limit, ...page.parameters],
     );
-    const found = newestFirst.page(rows, filter);
-    return { ...found, rows: found.rows.map(promotionOf) };
+    const result = newestFirst.page(rows, filter);
+    return { ...result, rows: result.rows.map(promotionOf) };
   }
 
-  /** The rest of promotions in wallets, as of the last time their spending was counted. */
+  /** Returns the unspent promotions in wallets, as of the last time their spending was counted. */
   async liability(): Promise<Nano> {
     const [row] = await this.database.query<{ total: string }>(
       'SELECT coalesce(sum(remaining), 0)::bigint AS total FROM promotion_credit',
@@ -86,20 +96,19 @@ export class Promotions {
     return BigInt(row?.total ?? 0);
   }
 
-  /** Credits all eligible wallets at once. */
   async create(promotion: NewPromotion): Promise<number> {
     const id = await this.database.transaction(async (tx) => {
       await requireTarget(tx, promotion);
       const { name, scope, userId, organisationId, amount, expiresAt, createdBy } = promotion;
-      const rows = await tx.query<Row<'promotion_grant', 'id'>[]>(
+      const rows = await tx.query<TableRow<'promotion_grant', 'id'>[]>(
         `INSERT INTO promotion_grant (name, scope, user_id, organisation_id, amount, expires_at, created_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
         [name, scope, userId, organisationId, amount.toString(), expiresAt, createdBy],
       );
-      const made = rows[0]?.id ?? 0;
+      const grantId = rows[0]?.id ?? 0;
       await this.activity.write(tx, {
         action: 'promotion.granted',
-        object: { type: 'promotion', id: made, label: name },
+        object: { type: 'promotion', id: grantId, label: name },
         concerns: { userId, organisationId },
         changes: changesOf(null, {
           name,
@@ -110,62 +119,63 @@ export class Promotions {
           expiresAt,
         }),
       });
-      return made;
+      return grantId;
     });
-    await this.book.creditAll(id);
+    await this.store.creditAll(id);
     return id;
   }
 
-  async change(wanted: PromotionChange): Promise<Changes> {
+  async change(input: PromotionChange): Promise<Changes> {
     const changes = await this.database.transaction(async (tx) => {
-      const [found] = await readRows<StoredPromotion>(
+      const [promotion] = await readRows<StoredPromotion>(
         tx,
         `SELECT name, expires_at, version, (expires_at <= clock_timestamp()) IS TRUE AS has_ended
            FROM promotion_grant WHERE id = $1 FOR UPDATE`,
-        [wanted.id],
+        [input.id],
       );
-      if (found === undefined) throw fault('not_found', { message: 'There is no such promotion.' });
-      if (wanted.version !== undefined && wanted.version !== found.version) {
+      if (promotion === undefined) throw fault('not_found', { message: 'There is no such promotion.' });
+      if (input.version !== undefined && input.version !== promotion.version) {
         throw fault('conflict', {
           param: 'version',
           message: 'Somebody else changed this promotion meanwhile.',
         });
       }
-      const before = { name: found.name, expires_at: found.expiresAt };
+      const before = { name: promotion.name, expires_at: promotion.expiresAt };
       const after = {
-        name: wanted.name ?? found.name,
-        expires_at: endAfter(found, wanted),
+        name: input.name ?? promotion.name,
+        expires_at: newExpiry(promotion, input),
       };
-      const made = changesOf(before, after);
-      if (Object.keys(made).length === 0) {
-        this.activity.nothingChanged();
-        return made;
+      const diff = changesOf(before, after);
+      if (Object.keys(diff).length === 0) {
+        this.activity.reportNoChange();
+        return diff;
       }
       await tx.query(
         'UPDATE promotion_grant SET name = $2, expires_at = $3, version = version + 1 WHERE id = $1',
-        [wanted.id, after.name, after.expires_at],
+        [input.id, after.name, after.expires_at],
       );
-      if (made.expires_at !== undefined) await this.book.announce(tx, wanted.id);
+      if (diff.expires_at !== undefined) await this.store.notifyNodes(tx, input.id);
       await this.activity.write(tx, {
         action: 'promotion.changed',
-        object: { type: 'promotion', id: wanted.id, label: after.name },
+        object: { type: 'promotion', id: input.id, label: after.name },
         concerns: {},
-        changes: made,
-        ...(wanted.reason === undefined ? {} : { reason: wanted.reason }),
+        changes: diff,
+        ...(input.reason === undefined ? {} : { reason: input.reason }),
       });
-      return made;
+      return diff;
     });
-    await this.book.creditAll(wanted.id);
-    await this.book.reclaimAll(wanted.id);
+    await this.store.creditAll(input.id);
+    await this.store.reclaimAll(input.id);
     return changes;
   }
 }
 
-/** The rest has been posted back, so an ended promotion is never extended. */
-function endAfter(found: StoredPromotion, { expiresAt, end }: PromotionChange): Date | null {
-  if (!found.hasEnded)
-    return end === true ? new Date() : expiresAt === undefined ? found.expiresAt : expiresAt;
-  if (expiresAt === undefined || expiresAt?.getTime() === found.expiresAt?.getTime()) return found.expiresAt;
+/** Returns the new expiry. An ended promotion is never extended, because its rest has been posted back. */
+function newExpiry(promotion: StoredPromotion, { expiresAt, end }: PromotionChange): Date | null {
+  if (!promotion.hasEnded)
+    return end === true ? new Date() : expiresAt === undefined ? promotion.expiresAt : expiresAt;
+  if (expiresAt === undefined || expiresAt?.getTime() === promotion.expiresAt?.getTime())
+    return promotion.expiresAt;
   throw fault('conflict', {
     param: 'expires_at',
     message: 'This promotion has ended. Make a new one.',
@@ -175,21 +185,21 @@ function endAfter(found: StoredPromotion, { expiresAt, end }: PromotionChange): 
 
 async function requireTarget(tx: Tx, { scope, userId, organisationId }: NewPromotion): Promise<void> {
   if (scope === 'everyone') return;
-  const found =
+  const targets =
     scope === 'user'
       ? await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE id = $1 AND status = 'active'`, [userId])
       : await tx.query<unknown[]>(
           'SELECT 1 FROM organisation WHERE id = $1 AND billing_user_id IS NOT NULL',
           [organisationId],
         );
-  if (found.length > 0) return;
+  if (targets.length > 0) return;
   throw fault('not_found', {
     message:
       scope === 'user' ? 'There is no such active user.' : 'There is no such organisation with a payer.',
   });
 }
 
-const promotionOf = (row: PromotionRow): ListedPromotion => ({
+const promotionOf = (row: ListedPromotionRow): ListedPromotion => ({
   ...row,
   amount: BigInt(row.amount),
   granted: BigInt(row.granted),

@@ -4,7 +4,7 @@ import { type Wire, WIRES } from '../../vendors';
 import { Model } from './model.entity';
 import { Provider } from './provider.entity';
 
-/** A lane is one way to a model: a supplier's own model in a region. Removed lanes stay, as prices point at them. */
+/** A route to a model: a supplier's model in a region. Removed lanes stay because prices refer to them. */
 @Entity('lane')
 @Unique('lane_route_key', ['modelId', 'providerId', 'upstreamModel', 'region'])
 @Unique('lane_within_model_key', ['modelId', 'id'])
@@ -28,7 +28,6 @@ export class Lane {
   @ForeignKey(() => Provider, { name: 'lane_provider_fkey' })
   providerId: number;
 
-  /** The supplier calls the model so. */
   @Column('text', { name: 'upstream_model' })
   upstreamModel: string;
 
@@ -39,19 +38,19 @@ export class Lane {
   @Column('integer', { default: 0 })
   priority: number;
 
-  /** It is the lane's share among lanes of one priority. */
+  /** Share among lanes of the same priority. */
   @Column('integer', { default: 1 })
   weight: number;
 
-  /** It is asked again so often for one request, after a short limit or an internal error. */
+  /** Retries of this lane per request after a short rate limit or an internal error. */
   @Column('smallint', { default: 0 })
   retries: number;
 
-  /** The known model that a deployment or a router serves under a name of its own. */
+  /** Known model that a deployment or router serves under another name. */
   @Column('text', { nullable: true })
   facts: string | null;
 
-  /** The dialect in which conversations are asked for, where the supplier speaks several. */
+  /** Dialect for conversations if the supplier offers several. */
   @Column('text', { nullable: true })
   wire: Wire | null;
 

@@ -16,7 +16,6 @@ export class Model extends columnsOf(modelFields) {
   })
   id: number;
 
-  /** The public id: what callers send as `model`. */
   @Column('text')
   name: string;
 
@@ -24,16 +23,14 @@ export class Model extends columnsOf(modelFields) {
   @ForeignKey(() => Model, { name: 'model_redirect_fkey' })
   redirectTo: number | null;
 
-  /** The model that answers requests too long for this one. */
   @Column('integer', { name: 'overflow_to', nullable: true })
   @ForeignKey(() => Model, { name: 'model_overflow_fkey' })
   overflowTo: number | null;
 
-  /** Kept by a gateway file. */
   @Column('boolean', { default: false })
   managed: boolean;
 
-  /** Such a model is for trying the administration: it is never called, however it is priced, opened or redirected. */
+  /** For trying the administration: never called, however it is priced, opened or redirected. */
   @Column('boolean', { default: false })
   fixture: boolean;
 

@@ -10,7 +10,7 @@ import {
 import { Model } from './model.entity';
 import { Price } from './price.entity';
 
-/** A span of time in which another price holds: from the first instant, up to but without the last. */
+/** Time span in which another price applies, from `starts_at` up to but excluding `ends_at`. */
 @Entity('price_schedule')
 @ForeignKey(() => Price, ['modelId', 'priceId'], ['modelId', 'id'], { name: 'price_schedule_price_fkey' })
 @Check('price_schedule_forward', 'ends_at > starts_at')

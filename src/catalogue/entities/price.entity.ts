@@ -6,7 +6,7 @@ import { Model } from './model.entity';
 
 type Mutable<Values> = { -readonly [Name in keyof Values]: Values[Name] };
 
-/** A column for every rate: null where the price has none of its own and another applies. */
+/** A column per rate; null if the price has no such rate and a fallback applies. */
 class RateColumns {}
 for (const { name, word, unit, fallback } of RATES)
   BigintColumn({
@@ -15,7 +15,7 @@ for (const { name, word, unit, fallback } of RATES)
     ...(unit === 'tokens' ? {} : { default: 0 }),
   })(RateColumns.prototype, name);
 
-/** A version of a price, in nano-USD for a million tokens; never changed once written. */
+/** A price version in nano-USD per 1M tokens; never changed once written. */
 @Entity('price')
 @ForeignKey(() => Lane, ['modelId', 'laneId'], ['modelId', 'id'], { name: 'price_lane_fkey' })
 @Unique('price_within_model_key', ['modelId', 'id'])
@@ -32,23 +32,23 @@ export class Price extends (RateColumns as new () => Mutable<Pick<PriceRates, Ra
   @ForeignKey(() => Model, { name: 'price_model_fkey' })
   modelId: number;
 
-  /** Null means every lane of the model that has no price of its own. */
+  /** Null: every lane of the model without a price of its own. */
   @Column('integer', { name: 'lane_id', nullable: true })
   laneId: number | null;
 
-  /** Rates are decimal texts of nano-USD, since JSON numbers are no place for money. */
+  /** Rates are decimal text in nano-USD, because JSON numbers cannot hold money exactly. */
   @Column('jsonb', { default: [] })
   tiers: StoredTier[];
 
-  /** Rates beside tokens and calls, encoded like the tiers. */
+  /** Rates other than those of tokens and calls, encoded like the tiers. */
   @Column('jsonb', { default: {} })
   fees: StoredFees;
 
-  /** Null means in force only during a schedule. */
+  /** Null: in force only during a schedule. */
   @Column({ type: 'timestamptz', name: 'valid_from', precision: 3, nullable: true })
   validFrom: Date | null;
 
-  /** Its source: a person, an import, a file. */
+  /** Who set the price: a user, an import or a file. */
   @Column('text')
   source: string;
 
@@ -68,7 +68,7 @@ export interface StoredFees {
 }
 
 export interface StoredMode {
-  /** It is in millionths. */
+  /** In millionths. */
   multiplier?: string;
   rates?: Record<string, string | null>;
   tiers?: StoredTier[];

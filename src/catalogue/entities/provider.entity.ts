@@ -1,7 +1,7 @@
 import { Check, Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { RegionsColumn } from '../../platform';
 
-/** These are deadlines towards one supplier, in milliseconds; what is missing is the service's own. */
+/** Deadlines for one supplier, in milliseconds; omitted values default to the service's settings. */
 export interface ProviderTimeouts {
   readonly connect?: number;
   readonly firstByte?: number;
@@ -10,7 +10,10 @@ export interface ProviderTimeouts {
   readonly total?: number;
 }
 
-/** Lanes of one supplier count as failing by these, in milliseconds; what is missing is the service's own. */
+/**
+ * Circuit breaker settings of one supplier's lanes, times in milliseconds; omitted values default to the service's
+ * settings.
+ */
 export interface ProviderBreaker {
   readonly failures?: number;
   readonly window?: number;
@@ -33,22 +36,20 @@ export class Provider {
   @Column('text')
   name: string;
 
-  /** This supplier adapter speaks to it. */
   @Column('text')
   style: string;
 
   @Column('text', { name: 'base_url' })
   baseUrl: string;
 
-  /** The provider answers in these; without any, wherever a lane says. */
+  /** Regions that the provider serves; if empty, each lane's region applies. */
   @RegionsColumn({ default: [] })
   regions: string[];
 
-  /** A hidden provider's lanes are left out, so the backups of its models move up. */
+  /** Lanes of a hidden provider are omitted, so that the backups of its models move up. */
   @Column('boolean', { default: true })
   visible: boolean;
 
-  /** The supplier's adapter reads these settings, which are peculiar to it. */
   @Column('jsonb', { default: {} })
   settings: Record<string, unknown>;
 
@@ -58,14 +59,13 @@ export class Provider {
   @Column('jsonb', { default: {} })
   breaker: ProviderBreaker;
 
-  /** A configuration file keeps it; pages show it and leave it alone. */
   @Column('boolean', { default: false })
   managed: boolean;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** A provider goes only when no lane needs it; its record stays, because removed lanes point at it. */
+  /** A provider can be removed only if no lane uses it; its record stays because removed lanes refer to it. */
   @Column('timestamptz', { name: 'removed_at', nullable: true })
   removedAt: Date | null;
 }

@@ -1,6 +1,5 @@
 import type { Database, Tx } from '../../platform';
 
-/** Carries the result of a rehearsal out of its transaction, which is thereby rolled back. */
 class DryRun<T> extends Error {
   constructor(readonly result: T) {
     super('rolled back');
@@ -8,8 +7,7 @@ class DryRun<T> extends Error {
 }
 
 /**
- * Does the work in one transaction, then commits or rolls back. So a rehearsal has passed every check of the real
- * run.
+ * Runs the work in one transaction, then commits or rolls back. A dry run therefore passes every check of the real run.
  */
 export async function applyOrDryRun<T>(
   database: Database,

@@ -2,21 +2,25 @@ import { modelFields, type ModelValues } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type Camel, camelCased, type PriceRates, type RateName, RATES, regionsNamed } from '../../kernel';
-import { readRows, type Row, type Tx } from '../../platform';
+import {
+  type Camel,
+  camelCased,
+  type PriceRates,
+  type RateName,
+  RATES,
+  normaliseRegions,
+} from '../../kernel';
+import { readRows, type TableRow, type Tx } from '../../platform';
 
-/** The database has this, by the names that a file uses. */
-export interface Current {
+export interface CurrentCatalogue {
   readonly providers: ReadonlyMap<string, CurrentProvider>;
   readonly models: ReadonlyMap<string, CurrentModel>;
-  /** Each alias has its model. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly organisations: ReadonlyMap<string, CurrentOrganisation>;
 }
 
 export interface CurrentProvider extends ProviderView {
   readonly managed: boolean;
-  /** Each label has its id here. */
   readonly credentials: Readonly<Record<string, string>>;
 }
 
@@ -69,11 +73,11 @@ interface CurrentDepartment {
   readonly access: Readonly<Record<string, boolean>>;
 }
 
-export async function readCurrent(tx: Tx): Promise<Current> {
+export async function readCurrent(tx: Tx): Promise<CurrentCatalogue> {
   const providers = await readRows<CurrentProvider>(tx, PROVIDERS);
   const [models, aliases] = [await readModels(tx), await tx.query<AliasRow[]>(ALIASES)];
   return {
-    providers: byName(providers.map((one) => ({ ...one, regions: regionsNamed(one.regions) }))),
+    providers: byName(providers.map((one) => ({ ...one, regions: normaliseRegions(one.regions) }))),
     models: byName(models),
     aliases: new Map(aliases.map(({ name, model }) => [name, model])),
     organisations: await readOrganisations(tx),
@@ -86,11 +90,11 @@ const PROVIDERS = `
            WHERE c.provider_id = p.id AND disabled_at IS NULL) AS credentials
     FROM provider p WHERE removed_at IS NULL ORDER BY name`;
 
-type AliasRow = Row<'model_alias', 'name'> & { readonly model: string };
+type AliasRow = TableRow<'model_alias', 'name'> & { readonly model: string };
 const ALIASES =
   'SELECT a.name, m.name AS model FROM model_alias a JOIN model m ON m.id = a.model_id ORDER BY a.name';
 
-type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
+type CurrentModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, target.name AS redirect, larger.name AS overflow, m.managed, ${modelFields.selection('m')}
     FROM model m LEFT JOIN model target ON target.id = m.redirect_to
@@ -102,8 +106,8 @@ const LANES = `
          l.priority, l.weight, l.retries, l.facts, l.wire, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
-type PriceRow = Row<'price'> & Pick<StoredRates, 'tiers' | 'fees'>;
-/** The newest version that has begun, of every model and every lane that has prices. */
+type PriceRow = TableRow<'price'> & Pick<StoredRates, 'tiers' | 'fees'>;
+/** Newest started version for every model and lane with prices. */
 const PRICES = `
   SELECT DISTINCT ON (model_id, lane_id) * FROM price WHERE valid_from <= $1
    ORDER BY model_id, lane_id, valid_from DESC, id DESC`;
@@ -116,24 +120,26 @@ async function readModels(tx: Tx): Promise<CurrentModel[]> {
   const lanes = Map.groupBy(await readRows<LaneRow>(tx, LANES), ({ modelId }) => modelId);
   const prices = (await readRows<PriceRow>(tx, PRICES, [now])).map(priceOf);
   const schedules = (await readRows<ScheduleRow>(tx, SCHEDULES, [now])).map(scheduleOf);
-  const ofModel = Map.groupBy(schedules, ({ modelId }) => modelId);
-  const general = new Map(prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]));
-  const own = new Map(prices.map((one) => [one.laneId, one]));
-  return (await tx.query<ModelRow[]>(MODELS)).map((model) => ({
+  const schedulesByModel = Map.groupBy(schedules, ({ modelId }) => modelId);
+  const modelPrices = new Map(
+    prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]),
+  );
+  const lanePrices = new Map(prices.map((one) => [one.laneId, one]));
+  return (await tx.query<CurrentModelRow[]>(MODELS)).map((model) => ({
     ...model,
-    lanes: (lanes.get(model.id) ?? []).map((lane) => ({ ...lane, price: own.get(lane.id) ?? null })),
-    price: general.get(model.id) ?? null,
-    schedules: ofModel.get(model.id) ?? [],
+    lanes: (lanes.get(model.id) ?? []).map((lane) => ({ ...lane, price: lanePrices.get(lane.id) ?? null })),
+    price: modelPrices.get(model.id) ?? null,
+    schedules: schedulesByModel.get(model.id) ?? [],
   }));
 }
 
-interface KnownPrice extends CurrentPrice {
+interface CurrentPriceVersion extends CurrentPrice {
   readonly id: number;
   readonly modelId: number;
   readonly laneId: number | null;
 }
 
-function priceOf(row: PriceRow): KnownPrice {
+function priceOf(row: PriceRow): CurrentPriceVersion {
   const { id, modelId, laneId, source } = row;
   return { id, modelId, laneId, source, rates: ratesOf({ ...row, ...amountsIn(row) }) };
 }
@@ -145,7 +151,8 @@ const amountsIn = (row: PriceRow): Pick<StoredRates, RateName> =>
 
 const nanoOf = (value: string | null): bigint | null => (value === null ? null : BigInt(value));
 
-type ScheduleRow = PriceRow & Row<'price_schedule', 'starts_at, ends_at'> & { readonly scheduleId: number };
+type ScheduleRow = PriceRow &
+  TableRow<'price_schedule', 'starts_at, ends_at'> & { readonly scheduleId: number };
 
 function scheduleOf(row: ScheduleRow): CurrentSchedule & { readonly modelId: number } {
   const { id: priceId, modelId, rates, source } = priceOf(row);
@@ -160,11 +167,11 @@ function scheduleOf(row: ScheduleRow): CurrentSchedule & { readonly modelId: num
   };
 }
 
-type OrganisationRow = Row<'organisation', 'id, slug'> & {
+type OrganisationRow = TableRow<'organisation', 'id, slug'> & {
   readonly regions: string[] | null;
   readonly access: Record<string, boolean>;
 };
-/** Open to an organisation is what the platform granted it and it has not switched off itself. */
+/** A model is open to an organisation if the platform granted it and the organisation has not switched it off. */
 const ORGANISATIONS = `
   SELECT o.id, o.slug, o.allowed_regions AS regions,
          (SELECT coalesce(jsonb_object_agg(m.name, a.granted AND a.enabled), '{}')
@@ -172,7 +179,7 @@ const ORGANISATIONS = `
            WHERE a.organisation_id = o.id AND a.granted = a.enabled) AS access
     FROM organisation o`;
 
-type DepartmentRow = Row<'department', 'id, organisation_id, name'> & {
+type DepartmentRow = TableRow<'department', 'id, organisation_id, name'> & {
   readonly access: Record<string, boolean>;
 };
 const DEPARTMENTS = `
@@ -193,7 +200,7 @@ async function readOrganisations(tx: Tx): Promise<Map<string, CurrentOrganisatio
       slug,
       {
         ...organisation,
-        regions: organisation.regions === null ? null : regionsNamed(organisation.regions),
+        regions: organisation.regions === null ? null : normaliseRegions(organisation.regions),
         departments: byName(departments.get(organisation.id) ?? []),
       },
     ]),

@@ -1,14 +1,14 @@
 export {
-  type Current,
+  type CurrentCatalogue,
   type CurrentLane,
   type CurrentModel,
   type CurrentProvider,
   readCurrent,
 } from './current';
-export { changesBetween, type FieldChange, type FieldTexts, noTexts } from './field-texts';
+export { changesBetween, type FieldChange, type FieldTexts, NO_TEXTS } from './field-texts';
 export { applyGatewayFile, type GatewayFilePlan, planGatewayFile } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';
-export type { ComingModels, KeyPlanner } from './gateway-file/plan-keys';
+export type { FutureModels, KeyPlanner } from './gateway-file/plan-keys';
 export type { DesiredKey, LocatedText } from './gateway-file/read-keys';
 export { type FileFault, FileFaults } from './gateway-file/file-fault';
 export { gatewayText } from './gateway-file/write-file';

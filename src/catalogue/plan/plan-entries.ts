@@ -2,7 +2,7 @@ import type { ActivityActor, ActivityLog } from '../../audit';
 import type { Tx } from '../../platform';
 import type { PlanRow } from './plan-rows';
 
-/** An entry for each thing, so that its own history shows what a plan did to it. Keys have entries of their own. */
+/** Writes one entry per object, so that the object's history shows the plan's changes. Keys have their own entries. */
 export async function writePlanEntries(
   activity: ActivityLog,
   tx: Tx,

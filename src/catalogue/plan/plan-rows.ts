@@ -1,32 +1,29 @@
 import { createHash } from 'node:crypto';
 import { fault } from '../../kernel';
 import type { Tx } from '../../platform';
-import { type FieldChange, usualTexts } from './field-texts';
-import { nameOf, type PlanKind, type PlanMark, type Step } from './step';
+import { type FieldChange, defaultTexts } from './field-texts';
+import { stepLabel, type PlanKind, type PlanMark, type Step } from './step';
 
-/** A row shows the change that a plan makes to one thing. */
 export interface PlanRow {
   readonly kind: PlanKind;
   readonly name: string;
   readonly mark: PlanMark;
-  /** Something new has only what differs from the usual. */
+  /** For a new object, only values that differ from the defaults. */
   readonly changes: readonly FieldChange[];
 }
 
-/** An approval names who applies a plan, which one was shown, and how much of it is wanted. */
 export interface PlanApproval {
-  /** It is named in words that stay true: `command line`, `user 12`. */
+  /** Actor in stable wording, such as `command line` or `user 12`. */
   readonly actor: string;
-  /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
+  /** Fingerprint of the plan that was shown; if the plan differs, nothing is applied. */
   readonly shown?: string;
-  /** Names read like `model gpt-large`. Left out: all of it. */
+  /** Names such as `model gpt-large`; omitted to apply all steps. */
   readonly chosen?: ReadonlySet<string>;
-  /** Puts on record what was done, in the same transaction. */
   record?(tx: Tx, rows: readonly PlanRow[]): Promise<void>;
 }
 
-/** The chosen steps of a plan, which has to be the one that was shown. */
-export function chosenOf(
+/** Returns the selected steps; throws if the plan is not the one that was shown. */
+export function selectSteps(
   steps: readonly Step[],
   fingerprint: string,
   { shown, chosen }: Pick<PlanApproval, 'shown' | 'chosen'>,
@@ -35,21 +32,21 @@ export function chosenOf(
     throw fault('conflict', {
       message: 'The catalogue has changed meanwhile. Nothing was applied; look again.',
     });
-  return chosen === undefined ? steps : steps.filter((step) => chosen.has(nameOf(step)));
+  return chosen === undefined ? steps : steps.filter((step) => chosen.has(stepLabel(step)));
 }
 
-export function rowsOf(steps: readonly Step[]): PlanRow[] {
-  return [...Map.groupBy(steps, nameOf).values()].map((ofIt) => {
-    const { kind, name, mark: first } = ofIt[0]!;
-    const mark = ofIt.some((step) => step.mark === 'new') ? 'new' : first;
-    const changes = ofIt.flatMap((step) => step.changes);
-    return { kind, name, mark, changes: mark === 'new' ? changes.filter(isUnusual) : changes };
+export function toPlanRows(steps: readonly Step[]): PlanRow[] {
+  return [...Map.groupBy(steps, stepLabel).values()].map((group) => {
+    const { kind, name, mark: first } = group[0]!;
+    const mark = group.some((step) => step.mark === 'new') ? 'new' : first;
+    const changes = group.flatMap((step) => step.changes);
+    return { kind, name, mark, changes: mark === 'new' ? changes.filter(isNotDefault) : changes };
   });
 }
 
-const isUnusual = ({ field, after }: FieldChange): boolean =>
-  after !== null && usualTexts.get(field) !== after;
+const isNotDefault = ({ field, after }: FieldChange): boolean =>
+  after !== null && defaultTexts.get(field) !== after;
 
-/** Equal for two plans that show the same: it tells whether the catalogue has changed since one was shown. */
-export const fingerprintOf = (shown: object): string =>
-  createHash('sha256').update(JSON.stringify(shown)).digest('base64url');
+/** Equal for two plans with the same content, so that changes of the catalogue since a plan was shown are detected. */
+export const fingerprintOf = (content: object): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('base64url');

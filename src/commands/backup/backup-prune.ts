@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
 import { pruneBackups, withTarget } from '../../backup';
 import { loadSettings } from '../../platform';
-import { type Command, UsageError } from '../command';
+import { type CliCommand, UsageError } from '../command';
 
-export const backupPrune: Command = {
+export const backupPrune: CliCommand = {
   usage: 'backup:prune [TARGET] [--dry-run]',
   summary:
     'Removes what no moment of the last BACKUP_KEEP needs: backups, their log, and what tries left that were broken ' +
     'off. The newest backup and the newest verified one always stay. --dry-run only says what would go.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { 'dry-run': { type: 'boolean', default: false } },
       allowPositionals: true,
     });
     if (positionals.length > 1) throw new UsageError('Name one target.');
-    const settings = loadSettings(context.environment, { makesSecrets: false });
+    const settings = loadSettings(context.environment, { createsSecrets: false });
     const isTrial = values['dry-run'];
     return withTarget(settings, positionals[0], async (opened) => {
       const pruned = await pruneBackups({

@@ -3,28 +3,28 @@ import { parseArgs } from 'node:util';
 import { chooseBackup, verifyBackup, withTarget } from '../../backup';
 import { entities } from '../../boot/app.module';
 import { loadSettings, Logger } from '../../platform';
-import { type Command, UsageError } from '../command';
-import { untilAsked, yieldsToService } from './beside-the-service';
+import { type CliCommand, UsageError } from '../command';
+import { runUntilInterrupted, yieldToService } from './process-control';
 import { choiceOf } from './restore';
-import { progressTo } from './said';
+import { progressTo } from './progress';
 
-export const backupVerify: Command = {
+export const backupVerify: CliCommand = {
   usage: 'backup:verify [TARGET] [--id BACKUP] [--at TIME] [--scratch FOLDER]',
   summary:
     'Restores the newest backup, or BACKUP, aside; examines it as "money:verify --full" and "audit:verify" do, removes ' +
     'it again, and marks it verified. FOLDER takes it for the moment, else BACKUP_SCRATCH.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { id: { type: 'string' }, at: { type: 'string' }, scratch: { type: 'string' } },
       allowPositionals: true,
     });
     if (positionals.length > 1) throw new UsageError('Name one target.');
-    const settings = loadSettings(context.environment, { makesSecrets: false });
-    yieldsToService(settings);
+    const settings = loadSettings(context.environment, { createsSecrets: false });
+    yieldToService(settings);
     return withTarget(settings, positionals[0], async (opened) => {
-      const choice = await chooseBackup(opened.target, opened.key, { ...choiceOf(values), takesGap: true });
-      const { restored, examined, holds } = await untilAsked((signal) =>
+      const choice = await chooseBackup(opened.target, opened.key, { ...choiceOf(values), allowsGap: true });
+      const { restored, examined, holds } = await runUntilInterrupted((signal) =>
         verifyBackup({
           ...opened,
           choice,

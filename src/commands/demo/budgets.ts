@@ -8,36 +8,35 @@ const NANO_PER_DOLLAR = 100n * NANO_PER_CENT;
 
 interface BudgetPlan {
   readonly scope: BudgetScope;
-  /** The last thirty days used so much of the budget, in per cent. */
   readonly used: bigint;
 }
 
-/** Budgets that the traffic of the last thirty days has used to some part; one key's was raised for a while. */
-export async function makeBudgets(
+/** Creates budgets that the traffic of the last thirty days has partly used; one key's budget is raised for a while. */
+export async function createBudgets(
   database: Database,
   { id, ownerId, keys }: DemoOrganisation,
   now: number,
 ): Promise<void> {
   const limits = new Limits(database);
-  const nearItsEnd = keyCalled(keys, 'forecast-api');
-  const raised = { kind: 'key', id: keyCalled(keys, 'help-desk').id } as const;
+  const nearlyUsedKey = findKey(keys, 'forecast-api');
+  const raisedScope = { kind: 'key', id: findKey(keys, 'help-desk').id } as const;
   const plans: BudgetPlan[] = [
-    { scope: { kind: 'key', id: nearItsEnd.id }, used: 94n },
-    { scope: raised, used: 104n },
-    { scope: { kind: 'key', id: keyCalled(keys, 'notebook').id }, used: 41n },
-    { scope: { kind: 'project', id: nearItsEnd.projectId }, used: 77n },
-    { scope: { kind: 'department', id: nearItsEnd.departmentId }, used: 63n },
+    { scope: { kind: 'key', id: nearlyUsedKey.id }, used: 94n },
+    { scope: raisedScope, used: 104n },
+    { scope: { kind: 'key', id: findKey(keys, 'notebook').id }, used: 41n },
+    { scope: { kind: 'project', id: nearlyUsedKey.projectId }, used: 77n },
+    { scope: { kind: 'department', id: nearlyUsedKey.departmentId }, used: 63n },
     { scope: { kind: 'organisation', id }, used: 58n },
   ];
   await database.transaction(async (tx) => {
-    const made = new Map<BudgetScope, Nano>();
+    const limitsByScope = new Map<BudgetScope, Nano>();
     for (const { scope, used } of plans) {
-      const limit = rounded(((await spentBy(tx, scope)) * 100n) / used);
+      const limit = roundUp(((await spendingOf(tx, scope)) * 100n) / used);
       await limits.set(tx, scope, { limit, period: 'rolling' });
-      made.set(scope, limit);
+      limitsByScope.set(scope, limit);
     }
-    await new BudgetRaises(database, limits).raise(tx, raised, {
-      amount: rounded((made.get(raised) ?? NANO_PER_CENT) / 4n),
+    await new BudgetRaises(database, limits).raise(tx, raisedScope, {
+      amount: roundUp((limitsByScope.get(raisedScope) ?? NANO_PER_CENT) / 4n),
       reason: 'More callers than usual while the terminal moves',
       endsAt: new Date(now + 12 * DAY_MS),
       by: ownerId,
@@ -45,13 +44,13 @@ export async function makeBudgets(
   });
 }
 
-function keyCalled(keys: readonly DemoKey[], name: string): DemoKey {
+function findKey(keys: readonly DemoKey[], name: string): DemoKey {
   const key = keys.find((one) => one.name === name);
   if (key === undefined) throw new Error(`the key "${name}" was not made`);
   return key;
 }
 
-async function spentBy(tx: Tx, { kind, id }: BudgetScope): Promise<Nano> {
+async function spendingOf(tx: Tx, { kind, id }: BudgetScope): Promise<Nano> {
   const [row] = await tx.query<{ spent: string }[]>(
     `SELECT coalesce(sum(cost_nano), 0)::bigint AS spent FROM usage_hour
       WHERE ${kind}_id = $1 AND hour >= date_trunc('hour', now(), 'UTC') - interval '719 hours'`,
@@ -60,8 +59,8 @@ async function spentBy(tx: Tx, { kind, id }: BudgetScope): Promise<Nano> {
   return BigInt(row?.spent ?? 0);
 }
 
-/** Amounts are rounded to whole dollars, as people set them; small ones to cents. */
-function rounded(amount: Nano): Nano {
+/** Rounds to full dollars, as users set them; small amounts to cents. */
+function roundUp(amount: Nano): Nano {
   const step = amount >= 10n * NANO_PER_DOLLAR ? NANO_PER_DOLLAR : NANO_PER_CENT;
   return (amount / step + 1n) * step;
 }

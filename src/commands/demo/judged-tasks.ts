@@ -1,19 +1,18 @@
-/** A made-up request of one kind. */
-export interface Task {
-  readonly kind: Kind;
+export interface DemoTask {
+  readonly kind: DemoTaskKind;
   readonly prompt: string;
 }
 
-type Kind = 'code' | 'maths' | 'writing';
+type DemoTaskKind = 'code' | 'maths' | 'writing';
 
-/** They are made up, as the skills of the simulated supplier are: they say nothing about any real model. */
-const skills: Readonly<Record<Kind, Readonly<Record<string, number>>>> = {
+/** Invented, like the skills of the simulated supplier: these values say nothing about real models. */
+const skills: Readonly<Record<DemoTaskKind, Readonly<Record<string, number>>>> = {
   code: { 'sim-small': 45, 'sim-large': 88, 'sim-reason': 84, 'sim-8k': 30 },
   maths: { 'sim-small': 35, 'sim-large': 62, 'sim-reason': 94, 'sim-8k': 25 },
   writing: { 'sim-small': 84, 'sim-large': 88, 'sim-reason': 80, 'sim-8k': 74 },
 };
 
-const phrases: Readonly<Record<Kind, readonly string[]>> = {
+const phrases: Readonly<Record<DemoTaskKind, readonly string[]>> = {
   code: [
     'Write a python function that parses {thing} and add a unit test.',
     'This typescript function throws when {thing} is empty: find the bug in the code.',
@@ -41,19 +40,18 @@ const things = [
   'weather logs',
 ];
 
-export function randomTask(): Task {
-  const kind = chosenOf(Object.keys(phrases) as Kind[]);
-  return { kind, prompt: chosenOf(phrases[kind]).replace('{thing}', chosenOf(things)) };
+export function randomTask(): DemoTask {
+  const kind = pickRandom(Object.keys(phrases) as DemoTaskKind[]);
+  return { kind, prompt: pickRandom(phrases[kind]).replace('{thing}', pickRandom(things)) };
 }
 
-/** Scores go from 0 to 100, around the skill of the model. */
-export function scoreOf(model: string, { kind }: Task): number {
+export function scoreOf(model: string, { kind }: DemoTask): number {
   const noise = (Math.random() + Math.random() + Math.random() - 1.5) * 22;
   return Math.round(Math.min(100, Math.max(0, (skills[kind][model] ?? 50) + noise)) * 10) / 10;
 }
 
-function chosenOf<T>(list: readonly T[]): T {
-  const chosen = list[Math.floor(Math.random() * list.length)];
-  if (chosen === undefined) throw new Error('nothing to choose from');
-  return chosen;
+function pickRandom<T>(list: readonly T[]): T {
+  const item = list[Math.floor(Math.random() * list.length)];
+  if (item === undefined) throw new Error('nothing to choose from');
+  return item;
 }

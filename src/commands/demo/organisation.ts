@@ -1,12 +1,12 @@
 import { Limits } from '../../billing';
 import { Organisation, UserAccount } from '../../identity';
-import { parseUsd, platformScope, type Role } from '../../kernel';
+import { parseUsd, platformScope, type UserRole } from '../../kernel';
 import { KeysService, type NewKey } from '../../keys';
-import type { Database, Row, Settings, Tx } from '../../platform';
+import type { Database, TableRow, Settings, Tx } from '../../platform';
 
 export const DEMO_SLUG = 'demo-harbour-analytics';
-/** Addresses below a name that is reserved for examples: no mail to them can ever arrive. */
-const MAIL_HOST = 'harbour.example';
+/** A domain that is reserved for examples, so that no email to it can ever arrive. */
+const EMAIL_DOMAIN = 'harbour.example';
 
 export interface DemoKey {
   readonly id: number;
@@ -14,7 +14,6 @@ export interface DemoKey {
   readonly userId: number;
   readonly departmentId: number;
   readonly projectId: number;
-  /** This key has this share of the traffic. */
   readonly weight: number;
   readonly style: 'agent' | 'batch' | 'chat' | 'search';
 }
@@ -25,15 +24,15 @@ export interface DemoOrganisation {
   readonly keys: readonly DemoKey[];
 }
 
-interface Person {
+interface DemoUser {
   readonly name: string;
-  readonly role: Role;
+  readonly role: UserRole;
   readonly department: string;
 }
 
 const departments = ['Engineering', 'Support', 'Research'] as const;
 
-const people: readonly Person[] = [
+const demoUsers: readonly DemoUser[] = [
   { name: 'Ada Lindqvist', role: 'org_owner', department: 'Engineering' },
   { name: 'Bruno Keller', role: 'org_admin', department: 'Engineering' },
   { name: 'Chiara Moretti', role: 'department_admin', department: 'Support' },
@@ -48,7 +47,7 @@ const projects = ['Tide forecast', 'Help desk assistant', 'Port documents'] as c
 
 interface KeyPlan extends Pick<DemoKey, 'weight' | 'style'> {
   readonly name: string;
-  readonly person: string;
+  readonly user: string;
   readonly project: (typeof projects)[number];
   readonly limits?: Partial<NewKey>;
 }
@@ -58,7 +57,7 @@ const monthly = (dollars: string): NewKey['budget'] => ({ limit: parseUsd(dollar
 const keyPlans: readonly KeyPlan[] = [
   {
     name: 'forecast-api',
-    person: 'David Okafor',
+    user: 'David Okafor',
     project: 'Tide forecast',
     weight: 9,
     style: 'agent',
@@ -66,7 +65,7 @@ const keyPlans: readonly KeyPlan[] = [
   },
   {
     name: 'forecast-nightly',
-    person: 'Hugo Lambert',
+    user: 'Hugo Lambert',
     project: 'Tide forecast',
     weight: 5,
     style: 'batch',
@@ -74,7 +73,7 @@ const keyPlans: readonly KeyPlan[] = [
   },
   {
     name: 'help-desk',
-    person: 'Elena Petrova',
+    user: 'Elena Petrova',
     project: 'Help desk assistant',
     weight: 12,
     style: 'chat',
@@ -82,7 +81,7 @@ const keyPlans: readonly KeyPlan[] = [
   },
   {
     name: 'help-desk-staging',
-    person: 'Chiara Moretti',
+    user: 'Chiara Moretti',
     project: 'Help desk assistant',
     weight: 1,
     style: 'chat',
@@ -90,42 +89,41 @@ const keyPlans: readonly KeyPlan[] = [
   },
   {
     name: 'document-search',
-    person: 'Farid Haddad',
+    user: 'Farid Haddad',
     project: 'Port documents',
     weight: 8,
     style: 'search',
     limits: { allowedRegions: ['local'] },
   },
-  { name: 'notebook', person: 'Grace Nakamura', project: 'Port documents', weight: 3, style: 'agent' },
-  { name: 'ci', person: 'Bruno Keller', project: 'Tide forecast', weight: 2, style: 'batch' },
+  { name: 'notebook', user: 'Grace Nakamura', project: 'Port documents', weight: 3, style: 'agent' },
+  { name: 'ci', user: 'Bruno Keller', project: 'Tide forecast', weight: 2, style: 'batch' },
 ];
 
-/** One organisation with departments, people, projects and keys, as a small company would have them. */
-export async function makeOrganisation(
+export async function createOrganisation(
   tx: Tx,
   database: Database,
   settings: Settings,
 ): Promise<DemoOrganisation> {
   const organisation = tx
     .getRepository(Organisation)
-    // A demonstration is exempt from payment, so no wallet is touched and no ledger entry is left behind.
+    // The demonstration is exempt from payment, so that it touches no wallet and leaves no ledger entry.
     .create({ name: 'Harbour Analytics (demo)', slug: DEMO_SLUG, billingExempt: true });
   await tx.getRepository(Organisation).insert(organisation);
   const departmentIds = await addDepartments(tx, organisation.id);
   const userIds = new Map<string, number>();
-  for (const person of people)
-    userIds.set(person.name, await addPerson(tx, organisation.id, departmentIds, person));
+  for (const user of demoUsers)
+    userIds.set(user.name, await addUser(tx, organisation.id, departmentIds, user));
   const projectIds = await addProjects(tx, organisation.id, userIds);
   const keys = new KeysService(settings, new Limits(database));
-  const made: DemoKey[] = [];
+  const createdKeys: DemoKey[] = [];
   for (const plan of keyPlans) {
-    const userId = idIn(userIds, plan.person);
-    const department = people.find(({ name }) => name === plan.person)?.department ?? '';
+    const userId = requireId(userIds, plan.user);
+    const department = demoUsers.find(({ name }) => name === plan.user)?.department ?? '';
     const owner = {
       userId,
       organisationId: organisation.id,
-      departmentId: idIn(departmentIds, department),
-      projectId: idIn(projectIds, plan.project),
+      departmentId: requireId(departmentIds, department),
+      projectId: requireId(projectIds, plan.project),
     };
     const { id } = await keys.issue(platformScope, tx, {
       ...owner,
@@ -134,26 +132,26 @@ export async function makeOrganisation(
       createdBy: 'demonstration',
       ...plan.limits,
     });
-    made.push({ ...owner, id, name: plan.name, weight: plan.weight, style: plan.style });
+    createdKeys.push({ ...owner, id, name: plan.name, weight: plan.weight, style: plan.style });
   }
-  return { id: organisation.id, ownerId: idIn(userIds, 'Ada Lindqvist'), keys: made };
+  return { id: organisation.id, ownerId: requireId(userIds, 'Ada Lindqvist'), keys: createdKeys };
 }
 
 async function addDepartments(tx: Tx, organisationId: number): Promise<Map<string, number>> {
-  const rows = await tx.query<Row<'department', 'id, name'>[]>(
+  const rows = await tx.query<TableRow<'department', 'id, name'>[]>(
     'INSERT INTO department (organisation_id, name) SELECT $1, unnest($2::text[]) RETURNING id, name',
     [organisationId, departments],
   );
   return new Map(rows.map(({ id, name }) => [name, id]));
 }
 
-export const emailOf = (name: string): string => `${name.toLowerCase().replace(' ', '.')}@${MAIL_HOST}`;
+export const emailOf = (name: string): string => `${name.toLowerCase().replace(' ', '.')}@${EMAIL_DOMAIN}`;
 
-async function addPerson(
+async function addUser(
   tx: Tx,
   organisationId: number,
   departmentIds: ReadonlyMap<string, number>,
-  { name, role, department }: Person,
+  { name, role, department }: DemoUser,
 ): Promise<number> {
   const accounts = tx.getRepository(UserAccount);
   const account = accounts.create({
@@ -162,7 +160,7 @@ async function addPerson(
     role,
     status: 'active',
     organisationId,
-    departmentId: idIn(departmentIds, department),
+    departmentId: requireId(departmentIds, department),
   });
   await accounts.insert(account);
   return account.id;
@@ -173,14 +171,14 @@ async function addProjects(
   organisationId: number,
   userIds: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
-  const rows = await tx.query<Row<'project', 'id, name'>[]>(
+  const rows = await tx.query<TableRow<'project', 'id, name'>[]>(
     `INSERT INTO project (organisation_id, name, created_by) SELECT $1, unnest($2::text[]), $3
      RETURNING id, name`,
-    [organisationId, projects, idIn(userIds, 'Ada Lindqvist')],
+    [organisationId, projects, requireId(userIds, 'Ada Lindqvist')],
   );
   const projectIds = new Map(rows.map(({ id, name }) => [name, id]));
   const members = keyPlans.map(
-    (plan) => [idIn(projectIds, plan.project), idIn(userIds, plan.person)] as const,
+    (plan) => [requireId(projectIds, plan.project), requireId(userIds, plan.user)] as const,
   );
   await tx.query(
     `INSERT INTO project_member (project_id, user_id)
@@ -190,7 +188,7 @@ async function addProjects(
   return projectIds;
 }
 
-function idIn(ids: ReadonlyMap<string, number>, name: string): number {
+function requireId(ids: ReadonlyMap<string, number>, name: string): number {
   const id = ids.get(name);
   if (id === undefined) throw new Error(`"${name}" was not made`);
   return id;

@@ -1,12 +1,15 @@
 import { Client } from 'pg';
-import type { Row } from '../../platform';
+import type { TableRow } from '../../platform';
 import { DEMO_SLUG } from './organisation';
 
-/** These rows belong to the organisation by their own column, in an order that no foreign key minds. */
+/** Tables whose rows belong to the organisation by their own column, in an order that satisfies foreign keys. */
 const byOrganisation = ['request_record', 'usage_hour', 'usage_label_hour', 'api_key'];
 
-/** Its people left these rows by looking around. Money they moved stays on record, and keeps the demonstration too. */
-const byPerson = [
+/**
+ * Rows that the organisation's users created by using the portal. Ledger entries are permanent, so money that they
+ * moved prevents the removal.
+ */
+const byUser = [
   ['session', 'user_id'],
   ['account_token', 'user_id'],
   ['legal_acceptance', 'user_id'],
@@ -17,17 +20,17 @@ const byPerson = [
   ['invite', 'invited_by'],
 ] as const;
 
-/** All or nothing, as the owner of the schema: the service itself may not delete records. */
+/** Removes everything or nothing, as the owner of the schema: the service itself cannot delete records. */
 export async function removeDemo(ownerUrl: string): Promise<void> {
   const client = new Client({ connectionString: ownerUrl });
   await client.connect();
   try {
     await client.query('BEGIN');
-    const found = await client.query<Row<'organisation', 'id'>>(
+    const result = await client.query<TableRow<'organisation', 'id'>>(
       'SELECT id FROM organisation WHERE slug = $1 FOR UPDATE',
       [DEMO_SLUG],
     );
-    const id = found.rows[0]?.id;
+    const id = result.rows[0]?.id;
     if (id !== undefined) await removeOrganisation(client, id);
     await client.query('COMMIT');
   } catch (error) {
@@ -61,11 +64,11 @@ async function removeOrganisation(client: Client, id: number): Promise<void> {
   await client.query(`DELETE FROM refusal_hour WHERE key_id IN (${refusals})`, [id]);
   for (const table of byOrganisation)
     await client.query(`DELETE FROM ${table} WHERE organisation_id = $1`, [id]);
-  // Days are summed again without it.
+  // Daily sums are rebuilt without the organisation.
   await client.query('DELETE FROM usage_day_merged');
   await client.query('UPDATE organisation SET billing_user_id = NULL WHERE id = $1', [id]);
   await client.query('DELETE FROM project WHERE organisation_id = $1', [id]);
-  for (const [table, column] of byPerson) {
+  for (const [table, column] of byUser) {
     await client.query(
       `DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM user_account WHERE organisation_id = $1)`,
       [id],

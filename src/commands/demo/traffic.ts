@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type AttemptRecord, insertRequestRecords, type RecordFacts, writtenRecord } from '../../audit';
+import {
+  type AttemptRecord,
+  insertRequestRecords,
+  type RecordAttributes,
+  serialiseRecord,
+} from '../../audit';
 import { ratesOf, type StoredRates } from '../../catalogue';
 import { costOf, DAY_MS, NO_USAGE, type PriceRates, type UsageCounts } from '../../kernel';
-import type { Database, Row, Tx } from '../../platform';
+import type { Database, TableRow, Tx } from '../../platform';
 import type { DemoKey, DemoOrganisation } from './organisation';
 
-const AT_ONCE = 2_000;
+const BATCH_SIZE = 2_000;
 
 export interface PricedModel {
   readonly name: string;
@@ -13,13 +18,11 @@ export interface PricedModel {
   readonly rates: PriceRates;
 }
 
-/** Requests of the demonstration went to these suppliers, which do not exist. */
 const lanes = [
   { supplier: 'northcloud', region: 'eu-central' },
   { supplier: 'direct', region: 'us-east' },
 ] as const;
 
-/** Each style of work asks for these models, in this size. */
 const styles = {
   agent: {
     models: ['sim-large', 'sim-reason', 'sim-small'],
@@ -41,34 +44,33 @@ const styles = {
 
 const surfaces: Readonly<Record<string, string>> = { 'sim-embed': 'embeddings', 'sim-rerank': 'rerank' };
 
-/** Writes the traffic of so many days up to now, in steps, and tells how far it is. */
-export async function makeTraffic(
+export async function createTraffic(
   database: Database,
   organisation: DemoOrganisation,
   models: ReadonlyMap<string, PricedModel>,
   span: { days: number; requests: number; now: number },
-  progress: (made: number) => void,
+  progress: (count: number) => void,
 ): Promise<void> {
   const since = span.now - span.days * DAY_MS;
   await database.query('SELECT ensure_request_record_partitions($1::date, $2)', [
     new Date(since).toISOString(),
     Math.ceil(span.days / 28) + 1,
   ]);
-  const instants = instantsOf(since, span.now, span.requests);
-  for (let from = 0; from < instants.length; from += AT_ONCE) {
-    const some = instants.slice(from, from + AT_ONCE);
-    const records = some.map((at) => {
-      const key = weighted(organisation.keys);
-      return writtenRecord(randomUUID(), at, factsOf(key, organisation.id, models));
+  const instants = randomInstants(since, span.now, span.requests);
+  for (let from = 0; from < instants.length; from += BATCH_SIZE) {
+    const batch = instants.slice(from, from + BATCH_SIZE);
+    const records = batch.map((at) => {
+      const key = pickKey(organisation.keys);
+      return serialiseRecord(randomUUID(), at, attributesOf(key, organisation.id, models));
     });
     await database.transaction(async (tx: Tx) => void (await insertRequestRecords(tx, records)));
-    progress(from + some.length);
+    progress(from + batch.length);
   }
 }
 
-/** The sandbox's models by name; none where it has never run or is retired. */
+/** Models of the sandbox by name; empty if it has never run or is retired. */
 export async function pricedModels(database: Database): Promise<ReadonlyMap<string, PricedModel>> {
-  const models = await database.rows<Row<'model', 'name'> & { readonly priceId: number }>(
+  const models = await database.rows<TableRow<'model', 'name'> & { readonly priceId: number }>(
     `SELECT DISTINCT ON (m.id) m.name, p.id AS price_id FROM model m JOIN price p ON p.model_id = m.id
       WHERE m.name LIKE 'sim-%' AND p.lane_id IS NULL AND p.valid_from <= now()
       ORDER BY m.id, p.valid_from DESC, p.id DESC`,
@@ -83,28 +85,28 @@ export async function pricedModels(database: Database): Promise<ReadonlyMap<stri
   );
 }
 
-/** There are more by day than by night, less at week-ends, and a little more every week. */
-function instantsOf(since: number, until: number, count: number): number[] {
+/** More requests by day than by night, fewer at weekends, and slightly more every week. */
+function randomInstants(since: number, until: number, count: number): number[] {
   const instants: number[] = [];
   while (instants.length < count) {
     const at = since + Math.random() * (until - since);
     const date = new Date(at);
     const hour = date.getUTCHours() + date.getUTCMinutes() / 60;
-    const byDay = 0.12 + 0.88 * Math.max(0, Math.sin(((hour - 5) / 16) * Math.PI));
-    const byWeek = [0, 6].includes(date.getUTCDay()) ? 0.25 : 1;
+    const dayFactor = 0.12 + 0.88 * Math.max(0, Math.sin(((hour - 5) / 16) * Math.PI));
+    const weekFactor = [0, 6].includes(date.getUTCDay()) ? 0.25 : 1;
     const growth = 0.5 + (0.5 * (at - since)) / (until - since);
-    if (Math.random() < byDay * byWeek * growth) instants.push(at);
+    if (Math.random() < dayFactor * weekFactor * growth) instants.push(at);
   }
   return instants.sort((a, b) => a - b);
 }
 
-function factsOf(
+function attributesOf(
   key: DemoKey,
   organisationId: number,
   models: ReadonlyMap<string, PricedModel>,
-): RecordFacts {
+): RecordAttributes {
   const style = styles[key.style];
-  const model = models.get(skewed(style.models));
+  const model = models.get(pickSkewed(style.models));
   if (model === undefined) throw new Error(`the sandbox lacks ${key.style} models: start the service once`);
   const refusal = refusalOf();
   const usage = refusal === null ? usageOf(style, model.name) : NO_USAGE;
@@ -112,7 +114,7 @@ function factsOf(
   const last = attempts.at(-1);
   const latencyMs =
     attempts.reduce((sum, { milliseconds }) => sum + milliseconds, 0) + Math.ceil(Math.random() * 9);
-  const streamed = style.stream && surfaces[model.name] === undefined;
+  const isStreamed = style.stream && surfaces[model.name] === undefined;
   return {
     ...usage,
     keyId: key.id,
@@ -131,12 +133,12 @@ function factsOf(
     costNano: last === undefined ? 0n : costOf(usage, model.rates),
     status: refusal?.status ?? 200,
     code: refusal?.code ?? null,
-    stream: streamed,
+    stream: isStreamed,
     failover: attempts.length > 1,
     attempts: attempts.length > 1 ? attempts : null,
     latencyMs,
     firstTokenMs:
-      streamed && last !== undefined ? Math.round(latencyMs * (0.15 + 0.2 * Math.random())) : null,
+      isStreamed && last !== undefined ? Math.round(latencyMs * (0.15 + 0.2 * Math.random())) : null,
     finishReason: last === undefined ? null : 'stop',
     sessionKey: null,
     dropped: null,
@@ -153,11 +155,11 @@ function factsOf(
 }
 
 function usageOf(style: (typeof styles)[DemoKey['style']], model: string): UsageCounts {
-  const prompt = around(style.prompt);
+  const prompt = vary(style.prompt);
   if (model === 'sim-embed') return { ...NO_USAGE, inputTokens: prompt };
   if (model === 'sim-rerank') return { ...NO_USAGE, calls: 1 };
   const cacheReadTokens = Math.random() < style.cached ? Math.round(prompt * 0.7) : 0;
-  const answer = around(style.answer);
+  const answer = vary(style.answer);
   const reasoningTokens = model === 'sim-reason' ? answer * 2 : 0;
   return {
     ...NO_USAGE,
@@ -168,21 +170,21 @@ function usageOf(style: (typeof styles)[DemoKey['style']], model: string): Usage
   };
 }
 
-/** One in forty moved on, because the first supplier was limited or failed. */
+/** Every fortieth request fails over, because the first supplier was limited or failed. */
 function attemptsOf(model: string): AttemptRecord[] {
   const [first, second] = lanes;
-  const served = { ...first, model, status: 200, milliseconds: around(900), outcome: 'served' };
-  if (Math.random() >= 1 / 40) return [served];
-  const limited = Math.random() < 0.7;
+  const attempt = { ...first, model, status: 200, milliseconds: vary(900), outcome: 'served' };
+  if (Math.random() >= 1 / 40) return [attempt];
+  const isLimited = Math.random() < 0.7;
   return [
     {
       ...first,
       model,
-      status: limited ? 429 : 503,
-      milliseconds: around(180),
-      outcome: limited ? 'limited' : 'failed',
+      status: isLimited ? 429 : 503,
+      milliseconds: vary(180),
+      outcome: isLimited ? 'limited' : 'failed',
     },
-    { ...served, ...second },
+    { ...attempt, ...second },
   ];
 }
 
@@ -192,24 +194,26 @@ const refusals = [
   { status: 400, code: 'invalid_request' },
 ] as const;
 
-const refusalOf = (): (typeof refusals)[number] | null => (Math.random() < 0.015 ? skewed(refusals) : null);
+const refusalOf = (): (typeof refusals)[number] | null =>
+  Math.random() < 0.015 ? pickSkewed(refusals) : null;
 
-/** Mostly near the number, now and then far above it, as sizes of prompts are. */
-const around = (usual: number): number =>
-  Math.max(1, Math.round(usual * Math.exp(0.6 * (Math.random() + Math.random() + Math.random() - 1.5) * 2)));
+const vary = (typical: number): number =>
+  Math.max(
+    1,
+    Math.round(typical * Math.exp(0.6 * (Math.random() + Math.random() + Math.random() - 1.5) * 2)),
+  );
 
-/** The first of a list more often than the last. */
-function skewed<T>(list: readonly T[]): T {
-  const chosen = list[Math.floor(Math.random() ** 1.8 * list.length)];
-  if (chosen === undefined) throw new Error('nothing to choose from');
-  return chosen;
+function pickSkewed<T>(list: readonly T[]): T {
+  const item = list[Math.floor(Math.random() ** 1.8 * list.length)];
+  if (item === undefined) throw new Error('nothing to choose from');
+  return item;
 }
 
-function weighted(keys: readonly DemoKey[]): DemoKey {
-  let left = Math.random() * keys.reduce((sum, { weight }) => sum + weight, 0);
+function pickKey(keys: readonly DemoKey[]): DemoKey {
+  let remaining = Math.random() * keys.reduce((sum, { weight }) => sum + weight, 0);
   for (const key of keys) {
-    left -= key.weight;
-    if (left < 0) return key;
+    remaining -= key.weight;
+    if (remaining < 0) return key;
   }
   throw new Error('the organisation has no keys');
 }

@@ -1,29 +1,28 @@
 import { SEAL_LATE_MS } from '../../audit';
-import { JOBS_RUN, LIVE_NODES, LONG_RUNNING_NODES } from '../../boot/other-nodes';
+import { JOBS_RUN_SQL, LIVE_NODES_SQL, LONG_RUNNING_NODES_SQL } from '../../boot/other-nodes';
 import { foreignMasterKeyIn } from '../../catalogue';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
-import { foreignPepperIn } from '../../keys';
-import { CLOCK_TOLERANCE_MS, type Database, type Row } from '../../platform';
+import { findForeignPepper } from '../../keys';
+import { CLOCK_TOLERANCE_MS, type Database, type TableRow } from '../../platform';
 import { readRestoredMark } from '../../quarantine';
-import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
+import { fail, type CheckFinding, ok, type CheckContext, warn } from '../../checks';
 
 const CLOCK_NOTICE_MS = 2_000;
-const OLDEST_POSTGRES = 150_000;
+const MIN_POSTGRES_VERSION = 150_000;
 
-export async function databaseAnswers({ database, settings }: CheckContext): Promise<Finding> {
+export async function checkDatabaseVersion({ database, settings }: CheckContext): Promise<CheckFinding> {
   const what = 'database';
   await database.ping();
   const [row] = await database.query<{ version: string; number: number }>(
     "SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number",
   );
   const kind = settings.databaseUrl === undefined ? 'embedded' : 'external';
-  if ((row?.number ?? 0) < OLDEST_POSTGRES)
+  if ((row?.number ?? 0) < MIN_POSTGRES_VERSION)
     return fail(what, `PostgreSQL ${row?.version}`, 'PostgreSQL 15 or newer is needed.');
   return ok(what, `${kind} PostgreSQL ${row?.version} answers`);
 }
 
-/** True if the database has no table of the service: no start has created them yet. */
 export async function isDatabaseEmpty(database: Database): Promise<boolean> {
   const [row] = await database.query<{ tables: number }>(
     `SELECT count(*)::integer AS tables FROM pg_class
@@ -33,24 +32,26 @@ export async function isDatabaseEmpty(database: Database): Promise<boolean> {
   return row?.tables === 0;
 }
 
-/** The tables themselves are judged: the list of migrations belongs to another role than the service's. */
-export async function schemaComplete({ database }: CheckContext): Promise<Finding> {
+/** Examines the tables themselves, because the list of migrations belongs to another role than the service's. */
+export async function checkSchema({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'migrations';
   const rows = await database.query<{ name: string }>(
     `SELECT c.relname || '.' || a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped`,
   );
-  const there = new Set(rows.map(({ name }) => name));
+  const existingColumns = new Set(rows.map(({ name }) => name));
   const tables = database.source.entityMetadatas;
   const missing = tables.flatMap(({ tableName, columns }) =>
-    columns.map(({ databaseName }) => `${tableName}.${databaseName}`).filter((name) => !there.has(name)),
+    columns
+      .map(({ databaseName }) => `${tableName}.${databaseName}`)
+      .filter((name) => !existingColumns.has(name)),
   );
   if (missing.length === 0) return ok(what, `all ${tables.length} tables are as this version expects`);
   return fail(what, `missing: ${missing.join(', ')}`, 'Start the service of this version once; it migrates.');
 }
 
-/** A service with these settings would not start, and one with others cannot read what they seal. */
-export async function secretsReadable({ database, settings }: CheckContext): Promise<Finding[]> {
+/** Reports keys that do not fit what is stored: the service would not start with them. */
+export async function checkStoredSecrets({ database, settings }: CheckContext): Promise<CheckFinding[]> {
   const what = 'stored secrets';
   const faults = [
     [
@@ -58,23 +59,27 @@ export async function secretsReadable({ database, settings }: CheckContext): Pro
       'Give the service the key it had, or enter these credentials again.',
     ],
     [
-      await foreignPepperIn(database, settings),
+      await findForeignPepper(database, settings),
       'Set it as it was. If it was changed on purpose: root-key rotate --accept-pepper.',
     ],
   ] as const;
-  const failed = faults.flatMap(([found, advice]) => (found === null ? [] : [fail(what, found, advice)]));
-  return failed.length > 0 ? failed : [ok(what, 'MASTER_KEY and KEY_PEPPER fit what is stored')];
+  const failures = faults.flatMap(([problem, advice]) =>
+    problem === null ? [] : [fail(what, problem, advice)],
+  );
+  return failures.length > 0 ? failures : [ok(what, 'MASTER_KEY and KEY_PEPPER fit what is stored')];
 }
 
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
-/** Each of these accounts keeps its way in by its own spelling; no more can be opened under the address. */
-export async function addressesDiffer({ database }: CheckContext): Promise<Finding> {
+/**
+ * Each of these accounts keeps signing in with its own spelling; no further account can be created under the address.
+ */
+export async function checkDuplicateAddresses({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'mail addresses';
   const rows = await database.query<{ accounts: string }>(
     `SELECT string_agg(id || ' ' || email, ', ' ORDER BY id) AS accounts FROM user_account
       WHERE shares_address AND status <> 'deleted'
-      GROUP BY canonical_address(email) HAVING count(*) > 1 ORDER BY min(id) LIMIT ${MOST_NAMED}`,
+      GROUP BY canonical_address(email) HAVING count(*) > 1 ORDER BY min(id) LIMIT ${MAX_NAMED}`,
   );
   if (rows.length === 0) return ok(what, 'no two accounts have one in two spellings');
   return warn(
@@ -84,47 +89,47 @@ export async function addressesDiffer({ database }: CheckContext): Promise<Findi
   );
 }
 
-/** Sign-ins with a provider and links of mails wait for the proof of these. */
-export async function hostsProven({ database, settings }: CheckContext): Promise<Finding[]> {
+/** Sign-in with a provider and links in emails wait until these hosts are proven. */
+export async function checkResellerHosts({ database, settings }: CheckContext): Promise<CheckFinding[]> {
   const what = 'reseller hosts';
-  const rows = await database.query<Row<'reseller_domain', 'host'> & { readonly proven: boolean }>(
+  const rows = await database.query<TableRow<'reseller_domain', 'host'> & { readonly proven: boolean }>(
     `SELECT d.host, ${isProven('d')} AS proven FROM reseller_domain d ORDER BY d.host`,
   );
-  const open = rows.filter(({ proven }) => !proven).map(({ host }) => host);
-  const named = open.length > MOST_NAMED ? [...open.slice(0, MOST_NAMED), '…'] : open;
-  const clear = settings.portalOrigins.filter(
+  const unproven = rows.filter(({ proven }) => !proven).map(({ host }) => host);
+  const names = unproven.length > MAX_NAMED ? [...unproven.slice(0, MAX_NAMED), '…'] : unproven;
+  const insecureOrigins = settings.portalOrigins.filter(
     (origin) => origin.startsWith('http:') && settings.baseUrl.startsWith('https:'),
   );
   return [
-    open.length === 0
+    unproven.length === 0
       ? ok(what, rows.length === 0 ? 'none' : `all ${rows.length} are proven`)
       : warn(
           what,
-          `${open.length} of ${rows.length} are not proven: ${named.join(', ')}`,
+          `${unproven.length} of ${rows.length} are not proven: ${names.join(', ')}`,
           'Set the TXT record that the page of the organisation shows; until then sign-in with a provider and mails lead to BASE_URL.',
         ),
-    ...clear.map((origin) =>
+    ...insecureOrigins.map((origin) =>
       warn('portal origins', `${origin} has no TLS`, 'Correct PORTAL_ORIGINS: nobody can sign in there.'),
     ),
   ];
 }
 
-export async function clockDifference({ database }: CheckContext): Promise<Finding> {
+export async function checkClock({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'clock';
   const before = Date.now();
   const [row] = await database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
   const after = Date.now();
-  const theirs = row?.now.getTime() ?? before;
-  const apart = Math.max(0, theirs - after, before - theirs);
-  if (apart <= CLOCK_NOTICE_MS) return ok(what, `${apart} ms from the database's`);
-  const found = `${(apart / 1_000).toFixed(1)} s from the database's`;
+  const databaseMs = row?.now.getTime() ?? before;
+  const differenceMs = Math.max(0, databaseMs - after, before - databaseMs);
+  if (differenceMs <= CLOCK_NOTICE_MS) return ok(what, `${differenceMs} ms from the database's`);
+  const difference = `${(differenceMs / 1_000).toFixed(1)} s from the database's`;
   const advice = 'Let both machines keep their time by NTP.';
-  if (apart <= CLOCK_TOLERANCE_MS) return warn(what, found, advice);
-  return fail(what, found, `${advice} Until then the service takes no jobs on this machine.`);
+  if (differenceMs <= CLOCK_TOLERANCE_MS) return warn(what, difference, advice);
+  return fail(what, difference, `${advice} Until then the service takes no jobs on this machine.`);
 }
 
-/** Without the partition of a month its records go to the default one, which is never dropped. */
-export async function partitionsAhead({ database }: CheckContext): Promise<Finding> {
+/** Without the partition of a month, its records go to the default partition, which is never dropped. */
+export async function checkPartitions({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'partitions';
   const [row] = await database.query<{ ahead: number }>(
     `SELECT count(to_regclass('request_record_' || to_char(now() AT TIME ZONE 'utc' + make_interval(months => step),
@@ -138,11 +143,11 @@ export async function partitionsAhead({ database }: CheckContext): Promise<Findi
   );
 }
 
-/** A job that no node runs is as late as one that fails each time; the log of the nodes tells which it is. */
-export async function jobsSucceed({ database }: CheckContext): Promise<Finding> {
+/** A job that no node runs is as late as one that always fails; the logs of the nodes show which it is. */
+export async function checkRepeatingJobs({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'repeating jobs';
   const rows = await database.rows<
-    Row<'repeating_job', 'name, failures, succeeded_at'> & { readonly late: boolean }
+    TableRow<'repeating_job', 'name, failures, succeeded_at'> & { readonly late: boolean }
   >('SELECT name, failures, succeeded_at, succeed_by < now() AS late FROM repeating_job ORDER BY name');
   if (rows.length === 0) return ok(what, 'none yet: the first start makes them');
   const late = rows.filter((row) => row.late);
@@ -158,8 +163,8 @@ export async function jobsSucceed({ database }: CheckContext): Promise<Finding> 
   );
 }
 
-/** A node that starts serves nobody before an owner has decided. */
-export async function released({ database, settings }: CheckContext): Promise<Finding> {
+/** A starting node serves no requests until an owner has decided. */
+export async function checkQuarantine({ database, settings }: CheckContext): Promise<CheckFinding> {
   const what = 'quarantine';
   const mark = readRestoredMark(settings.dataFolder);
   if (mark !== null)
@@ -168,7 +173,7 @@ export async function released({ database, settings }: CheckContext): Promise<Fi
       `${settings.dataFolder} was restored to ${mark.moment.toISOString()}: the first start begins its quarantine`,
       'Start the service, then release it with "quarantine release" or on its page: docs/quarantine.md.',
     );
-  const [open] = await database.rows<Row<'quarantine', 'moment'>>(
+  const [open] = await database.rows<TableRow<'quarantine', 'moment'>>(
     'SELECT moment FROM quarantine WHERE released_at IS NULL',
   );
   if (open === undefined) return ok(what, 'none is open');
@@ -179,25 +184,25 @@ export async function released({ database, settings }: CheckContext): Promise<Fi
   );
 }
 
-/** Rates are counted in Redis where several nodes share them. */
-export async function nodesCounted({ database, settings }: CheckContext): Promise<Finding> {
+/** Rates are counted in Redis if several nodes share them. */
+export async function checkNodes({ database, settings }: CheckContext): Promise<CheckFinding> {
   const what = 'nodes';
-  const [row] = await database.query<{ nodes: number }>(LIVE_NODES);
+  const [row] = await database.query<{ nodes: number }>(LIVE_NODES_SQL);
   const nodes = row?.nodes ?? 0;
-  const found = nodes === 1 ? 'one is running' : `${nodes} are running`;
-  if (nodes < 2 || settings.redisUrl !== undefined) return ok(what, found);
+  const countText = nodes === 1 ? 'one is running' : `${nodes} are running`;
+  if (nodes < 2 || settings.redisUrl !== undefined) return ok(what, countText);
   return fail(
     what,
-    `${found} without REDIS_URL (one that was killed counts for 30 s)`,
+    `${countText} without REDIS_URL (one that was killed counts for 30 s)`,
     'Set REDIS_URL on every node: without it each lets in as much as a key may have. See docs/nodes.md.',
   );
 }
 
-/** Nodes that serve the gateway alone leave jobs to others, which there have to be. */
-export async function jobsRun({ database }: CheckContext): Promise<Finding> {
+/** Nodes that only serve the gateway run no jobs, so other nodes have to. */
+export async function checkJobRunners({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'job runners';
-  const [running] = await database.query<{ nodes: number }>(LONG_RUNNING_NODES);
-  const [jobs] = await database.query<{ run: boolean }>(JOBS_RUN);
+  const [running] = await database.query<{ nodes: number }>(LONG_RUNNING_NODES_SQL);
+  const [jobs] = await database.query<{ run: boolean }>(JOBS_RUN_SQL);
   if (jobs?.run === true) return ok(what, 'jobs were run within the last five minutes');
   if ((running?.nodes ?? 0) === 0) return ok(what, 'no node has run for five minutes yet');
   return fail(
@@ -207,8 +212,8 @@ export async function jobsRun({ database }: CheckContext): Promise<Finding> {
   );
 }
 
-/** The database's clock decides. The check reads no block: a lock on blocks must not hold it up. */
-export async function auditSealed({ database }: CheckContext): Promise<Finding> {
+/** Uses the database's clock, and reads no block, so that a lock on blocks cannot delay the check. */
+export async function checkAuditSeal({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'audit seal';
   const [row] = await database.query<{ waiting: number; seconds: number }>(
     `SELECT count(*)::integer AS waiting,
@@ -226,7 +231,7 @@ export async function auditSealed({ database }: CheckContext): Promise<Finding> 
 
 const CHECK_LATE_MS = 3 * DAY_MS;
 
-/** Gives up after two seconds where somebody has locked what is read. */
+/** Gives up after two seconds if the tables are locked. */
 const readUnlocked = <Row>(database: CheckContext['database'], sql: string): Promise<Row[]> =>
   database.transaction(
     async (tx) => {
@@ -236,8 +241,7 @@ const readUnlocked = <Row>(database: CheckContext['database'], sql: string): Pro
     { withoutActivity: 'only reads' },
   );
 
-/** It reports what the nightly self-check found. */
-export async function auditChainFits({ database }: CheckContext): Promise<Finding> {
+export async function checkAuditChain({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'audit chain';
   const [row] = await readUnlocked<{ open: number; blocks: number; oldest: Date | null }>(
     database,

@@ -1,116 +1,116 @@
 import { parseArgs } from 'node:util';
 import {
-  baseAddress,
-  catalogueLoaded,
-  safeguardsJudged,
+  checkBaseUrl,
+  checkCatalogue,
+  checkSafeguardsModel,
   type CheckContext,
-  credentialsAccepted,
-  dataFolder,
-  egress,
-  engine,
+  checkCredentials,
+  checkDataFolder,
+  checkEgress,
+  checkEngine,
   fail,
-  type Finding,
-  http2Ignored,
-  mail,
-  providersCertified,
+  type CheckFinding,
+  checkHttp2Settings,
+  checkMail,
+  checkProviderCertificates,
   reasonOf,
-  redis,
-  secretsFit,
-  settingNames,
-  suppliersPaid,
-  suppliersReachable,
+  checkRedis,
+  checkSecrets,
+  checkSettingNames,
+  checkSupplierKeys,
+  checkSuppliersReachable,
 } from '../../checks';
 import { errorCode, servesPortal, type Settings } from '../../platform';
-import type { Command, CommandContext } from '../command';
-import { inspectDatabase, installationOf, settingsOfInstallation } from '../with-database';
+import type { CliCommand, CliContext } from '../command';
+import { inspectDatabase, describeInstallation, settingsOfInstallation } from '../with-database';
 import {
-  auditChainFits,
-  auditSealed,
-  clockDifference,
-  addressesDiffer,
-  databaseAnswers,
-  hostsProven,
+  checkAuditChain,
+  checkAuditSeal,
+  checkClock,
+  checkDuplicateAddresses,
+  checkDatabaseVersion,
+  checkResellerHosts,
   isDatabaseEmpty,
-  jobsRun,
-  jobsSucceed,
-  nodesCounted,
-  partitionsAhead,
-  released,
-  schemaComplete,
-  secretsReadable,
+  checkJobRunners,
+  checkRepeatingJobs,
+  checkNodes,
+  checkPartitions,
+  checkQuarantine,
+  checkSchema,
+  checkStoredSecrets,
 } from './database-checks';
-import { extensionLogins, roleRights } from './role-checks';
-import { backupsMade } from './backup-checks';
-import { unknownFieldsHandled } from './field-checks';
-import { legalTexts } from './legal-checks';
-import { loadedStyles } from '../extensions/loaded';
-import { modelsKnown, vendorsAgree } from './model-checks';
+import { checkExtensionLogins, checkRoleRights } from './role-checks';
+import { checkBackups } from './backup-checks';
+import { checkUnknownFields } from './field-checks';
+import { checkLegalTexts } from './legal-checks';
+import { loadStyles } from '../extensions/command-extensions';
+import { checkModels, compareVendorLists } from './model-checks';
 
-export const doctor: Command = {
+export const doctor: CliCommand = {
   usage: 'doctor [--vendors]',
   summary:
     'Examines an installation: database, clock, mail, Redis, data folder, secrets, catalogue, suppliers. ' +
     'Says what to do about what it finds; ends with 1 when something fails. --vendors also asks the vendors for their ' +
     'lists of models.',
-  async run(words, context) {
-    const { values } = parseArgs({ args: words, options: { vendors: { type: 'boolean', default: false } } });
+  async run(argv, context) {
+    const { values } = parseArgs({ args: argv, options: { vendors: { type: 'boolean', default: false } } });
     const settings = settingsOfInstallation(context.environment);
     const findings = [
-      ...(await surroundings(settings, context)),
-      ...(await database(settings, values.vendors, context)),
+      ...(await checkEnvironment(settings, context)),
+      ...(await runDatabaseChecks(settings, values.vendors, context)),
     ];
-    context.write(`${installationOf(settings)}\n`);
-    for (const finding of findings) context.write(lineOf(finding));
-    const count = (verdict: Finding['verdict']): number =>
+    context.write(`${describeInstallation(settings)}\n`);
+    for (const finding of findings) context.write(findingText(finding));
+    const count = (verdict: CheckFinding['verdict']): number =>
       findings.filter((finding) => finding.verdict === verdict).length;
     context.write(`doctor: ${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} failed\n`);
     return count('fail') === 0 ? 0 : 1;
   },
 };
 
-async function surroundings(settings: Settings, { environment }: CommandContext): Promise<Finding[]> {
+async function checkEnvironment(settings: Settings, { environment }: CliContext): Promise<CheckFinding[]> {
   return [
-    engine(),
-    settingNames(environment),
-    baseAddress(settings, environment),
-    secretsFit(settings, environment),
-    dataFolder(settings),
-    ...(servesPortal(settings) ? [legalTexts(settings)] : []),
-    ...(await Promise.all([mail(settings), redis(settings), backupsMade(settings)])),
-    ...(await egress(settings)),
+    checkEngine(),
+    checkSettingNames(environment),
+    checkBaseUrl(settings, environment),
+    checkSecrets(settings, environment),
+    checkDataFolder(settings),
+    ...(servesPortal(settings) ? [checkLegalTexts(settings)] : []),
+    ...(await Promise.all([checkMail(settings), checkRedis(settings), checkBackups(settings)])),
+    ...(await checkEgress(settings)),
   ];
 }
 
-type Check = (patient: CheckContext) => Promise<Finding | Finding[]>;
+type DoctorCheck = (checkContext: CheckContext) => Promise<CheckFinding | CheckFinding[]>;
 
-const databaseChecks: readonly (readonly [string, Check])[] = [
-  ['database', databaseAnswers],
-  ['migrations', schemaComplete],
-  ['database role', roleRights],
-  ['extension logins', extensionLogins],
-  ['stored secrets', secretsReadable],
-  ['mail addresses', addressesDiffer],
-  ['reseller hosts', hostsProven],
-  ['clock', clockDifference],
-  ['partitions', partitionsAhead],
-  ['repeating jobs', jobsSucceed],
-  ['job runners', jobsRun],
-  ['nodes', nodesCounted],
-  ['quarantine', released],
-  ['audit seal', auditSealed],
-  ['audit chain', auditChainFits],
-  ['catalogue', catalogueLoaded],
-  ['safeguards', safeguardsJudged],
-  ['supplier keys', suppliersPaid],
-  ['suppliers', suppliersReachable],
-  ['certificates', providersCertified],
-  ['HTTP/2', http2Ignored],
-  ['models', modelsKnown],
-  ['unknown request fields', unknownFieldsHandled],
-  ['credentials', credentialsAccepted],
+const databaseChecks: readonly (readonly [string, DoctorCheck])[] = [
+  ['database', checkDatabaseVersion],
+  ['migrations', checkSchema],
+  ['database role', checkRoleRights],
+  ['extension logins', checkExtensionLogins],
+  ['stored secrets', checkStoredSecrets],
+  ['mail addresses', checkDuplicateAddresses],
+  ['reseller hosts', checkResellerHosts],
+  ['clock', checkClock],
+  ['partitions', checkPartitions],
+  ['repeating jobs', checkRepeatingJobs],
+  ['job runners', checkJobRunners],
+  ['nodes', checkNodes],
+  ['quarantine', checkQuarantine],
+  ['audit seal', checkAuditSeal],
+  ['audit chain', checkAuditChain],
+  ['catalogue', checkCatalogue],
+  ['safeguards', checkSafeguardsModel],
+  ['supplier keys', checkSupplierKeys],
+  ['suppliers', checkSuppliersReachable],
+  ['certificates', checkProviderCertificates],
+  ['HTTP/2', checkHttp2Settings],
+  ['models', checkModels],
+  ['unknown request fields', checkUnknownFields],
+  ['credentials', checkCredentials],
 ];
 
-const vendorLists = ['vendors', vendorsAgree] as const;
+const vendorLists = ['vendors', compareVendorLists] as const;
 
 const emptyDatabase = fail(
   'database',
@@ -120,23 +120,23 @@ const emptyDatabase = fail(
 
 const INVALID_PARAMETER = '22023';
 
-async function database(
+async function runDatabaseChecks(
   settings: Settings,
-  asksVendors: boolean,
-  commandContext: CommandContext,
-): Promise<Finding[]> {
+  includesVendors: boolean,
+  commandContext: CliContext,
+): Promise<CheckFinding[]> {
   try {
     return await inspectDatabase(settings, async (opened) => {
       if (await isDatabaseEmpty(opened)) return [emptyDatabase];
-      const findings: Finding[] = [];
-      const styles = await loadedStyles(settings, commandContext);
-      // One after the other: each may depend on what the one before found out about the connection.
-      for (const [what, check] of asksVendors ? [...databaseChecks, vendorLists] : databaseChecks)
+      const findings: CheckFinding[] = [];
+      const styles = await loadStyles(settings, commandContext);
+      // Run in sequence: each check may depend on what the previous one found out about the connection.
+      for (const [what, check] of includesVendors ? [...databaseChecks, vendorLists] : databaseChecks)
         findings.push(...(await examine(what, check, { settings, database: opened, styles })));
       return findings;
     });
   } catch (error) {
-    // A server that no version was started with does not know the role of the service.
+    // A server that was never used by the service does not have its role.
     if (errorCode(error) === INVALID_PARAMETER) return [emptyDatabase];
     return [
       fail('database', reasonOf(error), 'Check DATABASE_URL, or what keeps the embedded one from starting.'),
@@ -144,9 +144,13 @@ async function database(
   }
 }
 
-async function examine(what: string, check: Check, patient: CheckContext): Promise<Finding[]> {
+async function examine(
+  what: string,
+  check: DoctorCheck,
+  checkContext: CheckContext,
+): Promise<CheckFinding[]> {
   try {
-    return [await check(patient)].flat();
+    return [await check(checkContext)].flat();
   } catch (error) {
     return [fail(what, describeError(error), 'Skipped: fix the failures above first.')];
   }
@@ -164,7 +168,7 @@ function describeError(error: unknown): string {
   return reasonOf(error);
 }
 
-function lineOf({ verdict, what, found, advice }: Finding): string {
+function findingText({ verdict, what, found, advice }: CheckFinding): string {
   const line = `${verdict.padEnd(4)}  ${what}: ${found}\n`;
   return advice === undefined ? line : `${line}      ${advice}\n`;
 }

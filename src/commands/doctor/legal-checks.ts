@@ -1,20 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Finding, ok, warn } from '../../checks';
+import { type CheckFinding, ok, warn } from '../../checks';
 import type { Settings } from '../../platform';
 import { projectFolder } from '../../views';
 
 const WHAT = 'legal texts';
 const OPEN_PLACEHOLDER = '[OPERATOR:';
 
-/** Names the published legal texts in which the operator has yet to state something. */
-export function legalTexts({ legalFolder }: Pick<Settings, 'legalFolder'>): Finding {
-  const own = legalFolder === undefined ? [] : textsIn(legalFolder);
-  const replaced = new Set(own.map(({ document }) => document));
+export function checkLegalTexts({ legalFolder }: Pick<Settings, 'legalFolder'>): CheckFinding {
+  const ownTexts = legalFolder === undefined ? [] : textsIn(legalFolder);
+  const replaced = new Set(ownTexts.map(({ document }) => document));
   const templates = textsIn(join(projectFolder, 'views', 'legal'));
-  const published = [...own, ...templates.filter(({ document }) => !replaced.has(document))];
-  const open = published.filter(({ text }) => text.includes(OPEN_PLACEHOLDER));
-  const names = [...new Set(open.map(({ document }) => `/legal/${document}`))].sort();
+  const published = [...ownTexts, ...templates.filter(({ document }) => !replaced.has(document))];
+  const unfinished = published.filter(({ text }) => text.includes(OPEN_PLACEHOLDER));
+  const names = [...new Set(unfinished.map(({ document }) => `/legal/${document}`))].sort();
   if (names.length === 0) return ok(WHAT, 'no placeholder is open');
   return warn(
     WHAT,

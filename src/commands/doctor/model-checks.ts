@@ -1,6 +1,6 @@
 import {
   chosenWire,
-  type Current,
+  type CurrentCatalogue,
   type CurrentLane,
   type CurrentModel,
   type CurrentProvider,
@@ -10,12 +10,11 @@ import {
 import { DAY_MS } from '../../kernel';
 import type { SupplierStyles } from '../../routing';
 import type { LaneFacts } from '../../vendors';
-import { comparedWithVendors, differencesOf } from '../models-compare';
-import { type CheckContext, type Finding, ok, warn } from '../../checks';
+import { compareCatalogueWithVendors, differencesOf } from '../models-compare';
+import { type CheckContext, type CheckFinding, ok, warn } from '../../checks';
 
-/** The notice of a model's end comes this long before it. */
 const NOTICE_DAYS = 30;
-const MOST_DIFFERENCES = 20;
+const MAX_DIFFERENCES = 20;
 
 interface ServedLane {
   readonly model: CurrentModel;
@@ -24,21 +23,25 @@ interface ServedLane {
   readonly facts: LaneFacts;
 }
 
-/** What vendors say of the models that are served: unknown ones, ends, and rates of long requests without a price. */
-export async function modelsKnown({ database, styles }: CheckContext): Promise<Finding[]> {
-  const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
+/** Checks the served models against vendor facts: unknown names, ends, and long-context rates without a price. */
+export async function checkModels({ database, styles }: CheckContext): Promise<CheckFinding[]> {
+  const served = listServedLanes(await database.transaction((tx) => readCurrent(tx)));
   return [
     ...unknownModels(served),
     ...assumedModels(served),
     ...ignoredWires(served, styles),
     ...endingModels(served, Date.now()),
-    ...unpricedLength(served),
+    ...unpricedLongContext(served),
   ];
 }
 
-/** A vendor that cannot be asked is nothing that fails: the lanes themselves tell of it. */
-export async function vendorsAgree({ database, settings, styles }: CheckContext): Promise<Finding[]> {
-  const compared = await comparedWithVendors(database, settings, styles);
+/** A vendor that cannot be reached is no failure: the lanes themselves report it. */
+export async function compareVendorLists({
+  database,
+  settings,
+  styles,
+}: CheckContext): Promise<CheckFinding[]> {
+  const compared = await compareCatalogueWithVendors(database, settings, styles);
   return compared.map(({ provider, listed, problem, models }) => {
     const what = `models of ${provider}`;
     if (listed === null)
@@ -49,18 +52,18 @@ export async function vendorsAgree({ database, settings, styles }: CheckContext)
       );
     const lines = models.flatMap(differencesOf);
     if (lines.length === 0) return ok(what, `${listed} are listed, and nothing differs`);
-    const shown = lines.slice(0, MOST_DIFFERENCES).join('; ');
-    const more = lines.length - MOST_DIFFERENCES;
-    const found = more > 0 ? `${shown}; and ${more} more` : shown;
+    const listText = lines.slice(0, MAX_DIFFERENCES).join('; ');
+    const more = lines.length - MAX_DIFFERENCES;
+    const summary = more > 0 ? `${listText}; and ${more} more` : listText;
     return warn(
       what,
-      found,
+      summary,
       `"models compare --provider ${provider}" shows them, and takes figures over by --take.`,
     );
   });
 }
 
-function lanesServed({ models, providers }: Current): ServedLane[] {
+function listServedLanes({ models, providers }: CurrentCatalogue): ServedLane[] {
   return [...models.values()]
     .filter(({ kind, state }) => kind === 'chat' && (state === 'active' || state === 'hidden'))
     .flatMap((model) =>
@@ -72,19 +75,19 @@ function lanesServed({ models, providers }: Current): ServedLane[] {
     );
 }
 
-function ignoredWires(served: readonly ServedLane[], styles: SupplierStyles): Finding[] {
+function ignoredWires(served: readonly ServedLane[], styles: SupplierStyles): CheckFinding[] {
   return served.flatMap(({ model, lane, provider }) => {
     const wire = chosenWire(lane, model, provider);
-    const instead = styles.spokenInsteadOf(wire, provider);
-    if (wire === null || instead === null) return [];
-    const found = `${provider.name} does not speak ${wire}, so it is asked in ${instead}`;
+    const actualWire = styles.dialectInsteadOf(wire, provider);
+    if (wire === null || actualWire === null) return [];
+    const problem = `${provider.name} does not speak ${wire}, so it is asked in ${actualWire}`;
     const advice =
       'Take the wire out of the lane, the facts of the model or the settings of the provider, or correct its profile.';
-    return [warn(`wire of ${model.name}`, found, advice)];
+    return [warn(`wire of ${model.name}`, problem, advice)];
   });
 }
 
-function unknownModels(served: readonly ServedLane[]): Finding[] {
+function unknownModels(served: readonly ServedLane[]): CheckFinding[] {
   const unknown = served.filter(
     ({ facts, model }) =>
       facts.known === null && facts.assumed === undefined && Object.keys(model.facts).length === 0,
@@ -96,35 +99,35 @@ function unknownModels(served: readonly ServedLane[]): Finding[] {
   return [warn('models', `not in the table of known models: ${namesOf(unknown)}`, advice)];
 }
 
-function assumedModels(served: readonly ServedLane[]): Finding[] {
+function assumedModels(served: readonly ServedLane[]): CheckFinding[] {
   const assumed = served.flatMap(({ lane, facts }) =>
     facts.assumed === undefined ? [] : [`${lane.upstreamModel} (like ${facts.assumed})`],
   );
   if (assumed.length === 0) return [];
-  const found = `facts are assumed, the names are not in the table of known models: ${[...new Set(assumed)].join(', ')}`;
+  const problem = `facts are assumed, the names are not in the table of known models: ${[...new Set(assumed)].join(', ')}`;
   const advice =
     'Name the model they stand for (facts of the lane), or say what is known (facts of the model): docs/vendors.md';
-  return [warn('assumed models', found, advice)];
+  return [warn('assumed models', problem, advice)];
 }
 
-function endingModels(served: readonly ServedLane[], now: number): Finding[] {
-  const soon = new Date(now + NOTICE_DAYS * DAY_MS).toISOString().slice(0, 10);
+function endingModels(served: readonly ServedLane[], now: number): CheckFinding[] {
+  const noticeDay = new Date(now + NOTICE_DAYS * DAY_MS).toISOString().slice(0, 10);
   return served.flatMap(({ model, lane, facts: { ends, replacedBy } }) => {
-    if (ends === undefined || ends > soon) return [];
+    if (ends === undefined || ends > noticeDay) return [];
     const after = replacedBy === undefined ? '' : `, then ${replacedBy} answers at its own rates`;
-    const found = `the last day of ${lane.upstreamModel} (${lane.provider}) is ${ends}${after}`;
-    return [warn(`model ${model.name}`, found, 'Give the model another lane, or redirect it.')];
+    const problem = `the last day of ${lane.upstreamModel} (${lane.provider}) is ${ends}${after}`;
+    return [warn(`model ${model.name}`, problem, 'Give the model another lane, or redirect it.')];
   });
 }
 
-function unpricedLength(served: readonly ServedLane[]): Finding[] {
+function unpricedLongContext(served: readonly ServedLane[]): CheckFinding[] {
   return served.flatMap(({ model, lane, facts: { longContext } }) => {
     const rates = (lane.price ?? model.price)?.rates;
     if (longContext === undefined || rates === undefined) return [];
     if (rates.tiers.some(({ aboveInputTokens }) => aboveInputTokens <= longContext.above)) return [];
     const { above, input, output } = longContext;
-    const found = `its vendor takes ${input} times the input and ${output} times the output rate above ${above} tokens`;
-    return [warn(`price ${model.name}`, found, 'Add these rates as tiers of the price: docs/prices.md')];
+    const problem = `its vendor takes ${input} times the input and ${output} times the output rate above ${above} tokens`;
+    return [warn(`price ${model.name}`, problem, 'Add these rates as tiers of the price: docs/prices.md')];
   });
 }
 

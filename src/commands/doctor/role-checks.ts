@@ -1,25 +1,23 @@
-import { type CheckContext, fail, type Finding, ok, warn } from '../../checks';
+import { type CheckContext, fail, type CheckFinding, ok, warn } from '../../checks';
 
-interface Rights {
+interface RoleRights {
   readonly role: string;
   readonly reads: boolean;
   readonly changesPrices: boolean;
   readonly changesSchema: boolean;
   readonly login: string;
-  /** Rights of the session's login beyond those of the role in use. */
   readonly excess: readonly string[];
 }
 
-/** The attributes of a role that reach beyond one schema, as words. */
 const attributesOf = (role: string): string => `
   SELECT word FROM (VALUES (${role}.rolsuper, 'is a superuser'), (${role}.rolcreaterole, 'creates roles'),
     (${role}.rolcreatedb, 'creates databases'), (${role}.rolreplication, 'replicates'),
     (${role}.rolbypassrls, 'bypasses row security')) AS attribute (has, word) WHERE has`;
 
-/** SQL that leaves the role of the session has the rights of its login, so both are examined. */
-export async function roleRights({ database }: CheckContext): Promise<Finding> {
+/** SQL that leaves the role of the session has the rights of its login, so both are checked. */
+export async function checkRoleRights({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'database role';
-  const [row] = await database.query<Rights>(
+  const [row] = await database.query<RoleRights>(
     `SELECT current_user AS role, has_table_privilege('model', 'SELECT, INSERT, UPDATE') AS reads,
             has_table_privilege('price', 'UPDATE, DELETE') AS "changesPrices",
             has_schema_privilege('public', 'CREATE') AS "changesSchema", session_user AS login,
@@ -51,8 +49,8 @@ interface ExtensionSchema {
   readonly excess: readonly string[] | null;
 }
 
-/** SQL of an extension has the rights of its login. */
-export async function extensionLogins({ database }: CheckContext): Promise<Finding> {
+/** SQL of an extension runs with the rights of its login. */
+export async function checkExtensionLogins({ database }: CheckContext): Promise<CheckFinding> {
   const what = 'extension logins';
   const rows = await database.query<ExtensionSchema>(
     `SELECT n.nspname AS schema, array_agg(l.rolname::text) FILTER (WHERE l.rolcanlogin) AS logins,

@@ -1,36 +1,36 @@
 import type { Command as ExtensionCommand } from '#extension';
-import { ExtensionRefused, type Extensions, type Owned, tablesOf } from '../../extensions';
-import { thrownWords } from '../../kernel';
-import type { Command, CommandContext } from '../command';
+import { ExtensionRefused, type Extensions, type ExtensionPart, tablesOf } from '../../extensions';
+import { thrownMessage } from '../../kernel';
+import type { CliCommand, CliContext } from '../command';
 import { withDatabase } from '../with-database';
 import { giveCommandPorts } from './command-ports';
-import { extensionsOf } from './loaded';
+import { loadCommandExtensions } from './command-extensions';
 
-/** A word that can only be a command of an extension, where the service has none of that name. */
-export const isForeignName = (word: string | undefined): word is string =>
-  word !== undefined && /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/.test(word);
+/** True for a name that can only be a command of an extension, unless the service has a command of that name. */
+export const isExtensionCommandName = (name: string | undefined): name is string =>
+  name !== undefined && /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/.test(name);
 
-/** The commands of extensions by their names. None may have a name that is the service's. */
+/** Commands of extensions by name. None is allowed to have the name of a built-in command. */
 export async function extensionCommands(
-  context: Pick<CommandContext, 'environment' | 'writeStderr'>,
+  context: Pick<CliContext, 'environment' | 'writeStderr'>,
   isTaken: (name: string) => boolean,
-): Promise<ReadonlyMap<string, Command>> {
-  const extensions = await extensionsOf(context);
-  const found = new Map<string, Command>();
+): Promise<ReadonlyMap<string, CliCommand>> {
+  const extensions = await loadCommandExtensions(context);
+  const commands = new Map<string, CliCommand>();
   for (const owned of extensions.commands) {
     const name = `${owned.extension}:${owned.part.name}`;
     if (isTaken(name))
       throw new ExtensionRefused(owned.extension, `its command ${name} is one of the service's own`);
-    found.set(name, hostCommand(name, owned, extensions));
+    commands.set(name, hostCommand(name, owned, extensions));
   }
-  return found;
+  return commands;
 }
 
 function hostCommand(
   name: string,
-  { extension, part }: Owned<ExtensionCommand>,
+  { extension, part }: ExtensionPart<ExtensionCommand>,
   extensions: Extensions,
-): Command {
+): CliCommand {
   return {
     usage: part.usage === undefined ? name : `${name} ${part.usage}`,
     summary: `${part.summary} (Of the extension ${extension}.)`,
@@ -53,7 +53,7 @@ function hostCommand(
 async function runPart(
   name: string,
   part: ExtensionCommand,
-  { words, context }: { readonly words: string[]; readonly context: CommandContext },
+  { words, context }: { readonly words: string[]; readonly context: CliContext },
 ): Promise<number> {
   let code: unknown;
   try {
@@ -62,7 +62,7 @@ async function runPart(
       writeError: (text) => context.writeStderr(String(text)),
     });
   } catch (cause) {
-    throw new Error(`${name} failed: ${thrownWords(cause)}`, { cause });
+    throw new Error(`${name} failed: ${thrownMessage(cause)}`, { cause });
   }
   if (code === undefined) return 0;
   if (Number.isInteger(code) && (code as number) >= 0 && (code as number) <= 255) return code as number;

@@ -10,65 +10,64 @@ import {
   type Settings,
   type Tx,
 } from '../../platform';
-import { type Command, type CommandContext, UsageError } from '../command';
+import { type CliCommand, type CliContext, UsageError } from '../command';
 import { commandActor } from '../key-entries';
 import { withOwnedDatabase } from '../with-database';
-import { extensionsOf } from './loaded';
+import { loadCommandExtensions } from './command-extensions';
 import { dumpedTables, lockTables } from './table-dump';
 
 const ID = /^[a-z][a-z0-9-]{1,30}$/;
 
-export const extensionDrop: Command = {
+export const extensionDrop: CliCommand = {
   usage: 'extension:drop ID [--to FILE] [--yes]',
   summary:
     'Takes away what an extension left in the database once it is no longer in EXTENSIONS: its rows are written to a new ' +
     'file first, in the data folder or at --to, as SQL that puts them back; then its schema, role and jobs go.',
-  async run(words, context) {
+  async run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       options: { yes: { type: 'boolean', default: false }, to: { type: 'string' } },
       allowPositionals: true,
     });
     const [id, ...others] = positionals;
     if (id === undefined || others.length > 0 || !ID.test(id))
       throw new UsageError('Name one extension by its id.');
-    if ((await extensionsOf(context)).all.some((extension) => extension.id === id)) {
+    if ((await loadCommandExtensions(context)).all.some((extension) => extension.id === id)) {
       context.writeStderr(
         `${id} is listed in EXTENSIONS. Take it out there and restart every node; then drop it.\n`,
       );
       return 1;
     }
     return withOwnedDatabase(async (database, settings, ownerUrl) => {
-      const left = await leftBy(database, id, extensionLoginName(id, ownerUrl));
-      if (left === null) {
+      const remains = await findRemains(database, id, extensionLoginName(id, ownerUrl));
+      if (remains === null) {
         context.write(`Nothing of ${id} is in this database.\n`);
         return 0;
       }
-      context.write(described(id, left));
+      context.write(remainsText(id, remains));
       const question = `Every table of ${id} is dumped, and then dropped. Go on?`;
       if (!values.yes && !(await context.confirm(question))) {
         context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
-      await dropWithFile(database, { id, left, path: pathOf(settings, id, values.to), context });
+      await dropWithFile(database, { id, left: remains, path: pathOf(settings, id, values.to), context });
       return 0;
     }, context);
   },
 };
 
-interface Left {
+interface ExtensionRemains {
   readonly hasSchema: boolean;
-  /** Its login in this database and the role that owns the schema, as far as they exist. */
   readonly roles: readonly string[];
   readonly tables: readonly string[];
   readonly migrations: readonly string[];
   readonly jobs: readonly string[];
 }
 
-/** A schema of this name that its role does not own is somebody else's. */
-async function leftBy(database: Database, id: string, login: string): Promise<Left | null> {
+/** A schema of this name with another owner does not belong to the extension. */
+async function findRemains(database: Database, id: string, login: string): Promise<ExtensionRemains | null> {
   const role = extensionRole(id);
-  const [left] = await database.query<Left & { readonly isForeign: boolean }>(
+  const [remains] = await database.query<ExtensionRemains & { readonly isForeign: boolean }>(
     `SELECT n.oid IS NOT NULL AS "hasSchema",
             ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ($1, $3) ORDER BY rolname = $1) AS roles,
             n.oid IS NOT NULL AND n.nspowner IS DISTINCT FROM r.oid AS "isForeign",
@@ -78,13 +77,13 @@ async function leftBy(database: Database, id: string, login: string): Promise<Le
        FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_roles r ON r.rolname = $1`,
     [role, id, login],
   );
-  if (left === undefined) return null;
-  if (left.isForeign) throw new Error(`The schema ${role} is not the extension's own, and stays.`);
-  const { hasSchema, migrations, jobs } = left;
-  return hasSchema || migrations.length > 0 || jobs.length > 0 ? left : null;
+  if (remains === undefined) return null;
+  if (remains.isForeign) throw new Error(`The schema ${role} is not the extension's own, and stays.`);
+  const { hasSchema, migrations, jobs } = remains;
+  return hasSchema || migrations.length > 0 || jobs.length > 0 ? remains : null;
 }
 
-const described = (id: string, { tables, migrations, jobs }: Left): string =>
+const remainsText = (id: string, { tables, migrations, jobs }: ExtensionRemains): string =>
   [
     `${id} left behind:`,
     `  tables      ${tables.join(', ') || 'none'}`,
@@ -96,22 +95,24 @@ const described = (id: string, { tables, migrations, jobs }: Left): string =>
 const pathOf = ({ dataFolder }: Settings, id: string, to: string | undefined): string =>
   resolve(to ?? join(dataFolder, `extension-${id}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.sql`));
 
-interface Drop {
+interface DropOptions {
   readonly id: string;
-  readonly left: Left;
+  readonly left: ExtensionRemains;
   readonly path: string;
-  readonly context: CommandContext;
+  readonly context: CliContext;
 }
 
-/** The file is whole and on the disk before anything is dropped; where that fails, neither is there. */
-async function dropWithFile(database: Database, drop: Drop): Promise<void> {
+/**
+ * The file is complete and on disk before anything is dropped; on failure, the file is removed and nothing is dropped.
+ */
+async function dropWithFile(database: Database, drop: DropOptions): Promise<void> {
   const { id, path, context } = drop;
-  const file = newFile(path);
+  const file = createFile(path);
   const rows = { count: 0 };
-  let staying: readonly string[];
+  let keptRoles: readonly string[];
   try {
-    staying = await database.transaction(async (tx) => {
-      await takeTurn(tx);
+    keptRoles = await database.transaction(async (tx) => {
+      await lockMigrations(tx);
       await dumpTo(tx, drop, { write: (text) => writeSync(file, text), rows });
       fsyncSync(file);
       return dropAll(tx, database, drop);
@@ -124,10 +125,10 @@ async function dropWithFile(database: Database, drop: Drop): Promise<void> {
   }
   context.write(`${rows.count} rows are in ${path}, which puts them back; its first lines say how.\n`);
   context.write(`The schema, the record of migrations and the jobs of ${id} are gone.\n`);
-  for (const reason of staying) context.writeStderr(`${reason}\n`);
+  for (const reason of keptRoles) context.writeStderr(`${reason}\n`);
 }
 
-function newFile(path: string): number {
+function createFile(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return openSync(path, 'wx', 0o600);
@@ -136,17 +137,17 @@ function newFile(path: string): number {
   }
 }
 
-/** The same lock as that of a start: see `migrate`. */
-async function takeTurn(tx: Tx): Promise<void> {
-  const [turn] = await tx.query<{ taken: boolean }[]>('SELECT pg_try_advisory_xact_lock(5719024) AS taken');
-  if (turn?.taken !== true)
+/** Takes the same lock as a start; see `migrate`. */
+async function lockMigrations(tx: Tx): Promise<void> {
+  const [lock] = await tx.query<{ taken: boolean }[]>('SELECT pg_try_advisory_xact_lock(5719024) AS taken');
+  if (lock?.taken !== true)
     throw new Error('A node is starting and migrates the database: try again after it.');
   await tx.query(`SET LOCAL lock_timeout = '10s'`);
 }
 
 async function dumpTo(
   tx: Tx,
-  { id, left }: Drop,
+  { id, left }: DropOptions,
   { write, rows }: { readonly write: (text: string) => void; readonly rows: { count: number } },
 ): Promise<void> {
   write(
@@ -161,8 +162,7 @@ async function dumpTo(
   for await (const text of dumpedTables(tx, schema, { tables, rows })) write(text);
 }
 
-/** Returns why roles stay. */
-async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<string[]> {
+async function dropAll(tx: Tx, database: Database, { id, left }: DropOptions): Promise<string[]> {
   await tx.query(`DROP SCHEMA IF EXISTS ${extensionRole(id)} CASCADE`);
   await tx.query('DELETE FROM extension_migration WHERE extension = $1', [id]);
   await tx.query(`DELETE FROM repeating_job WHERE starts_with(name, $1 || '/')`, [id]);
@@ -173,15 +173,15 @@ async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<
     changes: changesOf({ tables: left.tables, migrations: left.migrations }, null),
     actor: commandActor,
   });
-  const staying: string[] = [];
+  const keptRoles: string[] = [];
   for (const role of left.roles) {
     const reason = await dropRole(tx, role);
-    if (reason !== null) staying.push(`The role ${role} stays: ${reason}.`);
+    if (reason !== null) keptRoles.push(`The role ${role} stays: ${reason}.`);
   }
-  return staying;
+  return keptRoles;
 }
 
-/** A role belongs to the whole server, where another database may have an extension of the same name. */
+/** A role belongs to the complete server, on which another database might have an extension of the same name. */
 async function dropRole(tx: Tx, role: string): Promise<string | null> {
   await tx.query(`DROP OWNED BY ${role} CASCADE`);
   await tx.query('SAVEPOINT role');

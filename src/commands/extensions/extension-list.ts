@@ -1,26 +1,26 @@
 import { CONTRACT_VERSION } from '#extension';
-import { type Extensions, migrationFilesOf } from '../../extensions';
-import { type Command, UsageError } from '../command';
-import { extensionsOf } from './loaded';
+import { type Extensions, readMigrationFiles } from '../../extensions';
+import { type CliCommand, UsageError } from '../command';
+import { loadCommandExtensions } from './command-extensions';
 
-export const extensionList: Command = {
+export const extensionList: CliCommand = {
   usage: 'extension:list',
   summary:
     'Loads the extensions of EXTENSIONS as the service would, and lists what each needs, adds and has for migrations.',
-  async run(words, context) {
-    if (words.length > 0) throw new UsageError('It takes no words.');
-    const extensions = await extensionsOf(context);
-    context.write(`Contract ${CONTRACT_VERSION}; ${counted(extensions.all.length)}\n`);
-    for (const extension of extensions.all) context.write(described(extension));
+  async run(argv, context) {
+    if (argv.length > 0) throw new UsageError('It takes no words.');
+    const extensions = await loadCommandExtensions(context);
+    context.write(`Contract ${CONTRACT_VERSION}; ${countText(extensions.all.length)}\n`);
+    for (const extension of extensions.all) context.write(extensionText(extension));
     return 0;
   },
 };
 
-const counted = (count: number): string => (count === 1 ? '1 extension' : `${count} extensions`);
+const countText = (count: number): string => (count === 1 ? '1 extension' : `${count} extensions`);
 
-type Listed = Extensions['all'][number];
+type ExtensionListing = Extensions['all'][number];
 
-function described(extension: Listed): string {
+function extensionText(extension: ExtensionListing): string {
   const { id, version, host, from, needs, adds } = extension;
   const parts: Readonly<Record<string, readonly string[]>> = {
     needs,
@@ -28,7 +28,7 @@ function described(extension: Listed): string {
     taps: namesOf(adds.taps),
     jobs: (adds.jobs ?? []).map(({ name, cron }) => `${name} (${cron})`),
     commands: namesOf(adds.commands).map((name) => `${id}:${name}`),
-    migrations: migrationFilesOf(extension).map(({ name }) => name),
+    migrations: readMigrationFiles(extension).map(({ name }) => name),
   };
   const lines = Object.entries(parts).flatMap(([part, names]) =>
     names.length === 0 ? [] : [`  ${part.padEnd(12)}${names.join(', ')}\n`],

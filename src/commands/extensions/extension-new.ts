@@ -2,20 +2,20 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectFolder } from '../../views';
-import { type Command, UsageError } from '../command';
+import { type CliCommand, UsageError } from '../command';
 import { templateOf } from './extension-template';
 
 const ID = /^[a-z][a-z0-9-]{1,30}$/;
 const packages = join(projectFolder, 'dist', 'packages');
 
-export const extensionNew: Command = {
+export const extensionNew: CliCommand = {
   usage: 'extension:new ID [FOLDER] [--contract FILE]',
   summary:
     'Writes a small extension in TypeScript, with a gate and its test, into a new folder. --contract names the packed ' +
     'contract, where it is not in dist/packages.',
-  run(words, context) {
+  run(argv, context) {
     const { values, positionals } = parseArgs({
-      args: words,
+      args: argv,
       allowPositionals: true,
       options: { contract: { type: 'string' } },
     });
@@ -26,13 +26,13 @@ export const extensionNew: Command = {
       throw new UsageError('An id has 2 to 31 small letters, digits and hyphens, and begins with a letter.');
     const contract = resolve(values.contract ?? packedContract());
     if (!existsSync(contract)) throw new Error(`There is no file ${contract}.`);
-    const place = resolve(folder);
-    if (existsSync(place) && readdirSync(place).length > 0)
-      throw new Error(`${place} is not empty. Nothing was written.`);
-    write(place, templateOf(id, basename(contract)));
-    copyFileSync(contract, join(place, 'contract', basename(contract)));
+    const targetFolder = resolve(folder);
+    if (existsSync(targetFolder) && readdirSync(targetFolder).length > 0)
+      throw new Error(`${targetFolder} is not empty. Nothing was written.`);
+    write(targetFolder, templateOf(id, basename(contract)));
+    copyFileSync(contract, join(targetFolder, 'contract', basename(contract)));
     context.write(
-      `The extension ${id} is in ${place}; its README.md says how it is built, tried and used.\n`,
+      `The extension ${id} is in ${targetFolder}; its README.md says how it is built, tried and used.\n`,
     );
     return Promise.resolve(0);
   },
@@ -47,10 +47,10 @@ function packedContract(): string {
   return join(packages, name);
 }
 
-function write(place: string, files: Readonly<Record<string, string>>): void {
-  mkdirSync(join(place, 'contract'), { recursive: true });
+function write(targetFolder: string, files: Readonly<Record<string, string>>): void {
+  mkdirSync(join(targetFolder, 'contract'), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(place, name)), { recursive: true });
-    writeFileSync(join(place, name), text, { flag: 'wx' });
+    mkdirSync(dirname(join(targetFolder, name)), { recursive: true });
+    writeFileSync(join(targetFolder, name), text, { flag: 'wx' });
   }
 }

@@ -1,4 +1,3 @@
-/** The files of a new extension by their names. */
 export const templateOf = (id: string, contract: string): Record<string, string> => ({
   'package.json': packageFile(id, contract),
   'tsconfig.json': compilerFile,
@@ -33,7 +32,6 @@ const compilerFile = json({
     outDir: 'dist',
     strict: true,
     skipLibCheck: true,
-    // The decorators of pages and modules need these.
     experimentalDecorators: true,
     emitDecoratorMetadata: true,
     useDefineForClassFields: false,

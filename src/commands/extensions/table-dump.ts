@@ -1,24 +1,22 @@
 import type { Tx } from '../../platform';
 
-const ROWS_AT_ONCE = 500;
+const ROWS_PER_FETCH = 500;
 
-interface TableFacts {
-  /** With its schema, quoted. */
+interface DumpedTable {
+  /** Quoted, with its schema. */
   readonly name: string;
-  /** Quoted; those that the database computes are left out. */
+  /** Quoted; columns that the database computes are omitted. */
   readonly columns: readonly string[];
-  /** The tables that its foreign keys point to. */
   readonly after: readonly string[];
 }
 
-/** Reading what was written has to give the same values, whatever the settings of a server are. */
-const FORMS = `SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'; SET LOCAL timezone = 'UTC';
+/** Makes the dump read back to the same values, whatever the settings of a server are. */
+const OUTPUT_SETTINGS = `SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'; SET LOCAL timezone = 'UTC';
 SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; SET LOCAL standard_conforming_strings = on;
 `;
 
-/** Tables of a schema with their columns; from here on nobody else reads or writes them. */
-export async function lockTables(tx: Tx, schema: string): Promise<readonly TableFacts[]> {
-  const tables = await tx.query<TableFacts[]>(
+export async function lockTables(tx: Tx, schema: string): Promise<readonly DumpedTable[]> {
+  const tables = await tx.query<DumpedTable[]>(
     `SELECT format('%I.%I', $1::text, c.relname) AS name,
             ARRAY(SELECT quote_ident(a.attname) FROM pg_attribute a
                    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
@@ -32,29 +30,29 @@ export async function lockTables(tx: Tx, schema: string): Promise<readonly Table
   );
   if (tables.length > 0)
     await tx.query(`LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`);
-  return inOrder(tables);
+  return sortByReferences(tables);
 }
 
-/** A table comes after those that it points to; tables that point to one another stay as they were. */
-function inOrder(tables: readonly TableFacts[]): TableFacts[] {
-  const ordered: TableFacts[] = [];
+/** Sorts tables after those they refer to; tables in a cycle keep their order. */
+function sortByReferences(tables: readonly DumpedTable[]): DumpedTable[] {
+  const ordered: DumpedTable[] = [];
   const rest = [...tables];
   while (rest.length > 0) {
-    const isFree = ({ after }: TableFacts): boolean => !rest.some(({ name }) => after.includes(name));
-    const place = Math.max(rest.findIndex(isFree), 0);
-    ordered.push(...rest.splice(place, 1));
+    const isFree = ({ after }: DumpedTable): boolean => !rest.some(({ name }) => after.includes(name));
+    const index = Math.max(rest.findIndex(isFree), 0);
+    ordered.push(...rest.splice(index, 1));
   }
   return ordered;
 }
 
-/** Every row of the tables as SQL that any client of PostgreSQL runs, in pieces. It counts into `rows`. */
+/** Yields every row as SQL for any PostgreSQL client, and counts the rows into `rows`. */
 export async function* dumpedTables(
   tx: Tx,
   schema: string,
-  { tables, rows }: { readonly tables: readonly TableFacts[]; readonly rows: { count: number } },
+  { tables, rows }: { readonly tables: readonly DumpedTable[]; readonly rows: { count: number } },
 ): AsyncGenerator<string> {
-  await tx.query(FORMS);
-  yield `BEGIN;\n${FORMS}`;
+  await tx.query(OUTPUT_SETTINGS);
+  yield `BEGIN;\n${OUTPUT_SETTINGS}`;
   if (tables.length > 0) yield `TRUNCATE ${tables.map(({ name }) => name).join(', ')};\n`;
   for (const table of tables)
     for await (const line of rowsOf(tx, table)) {
@@ -73,16 +71,16 @@ export async function* dumpedTables(
   yield 'COMMIT;\n';
 }
 
-/** A value is written as its type spells it, which is how every type reads it back. */
-async function* rowsOf(tx: Tx, { name, columns }: TableFacts): AsyncGenerator<string> {
+/** Values are written in the text form of their type, which every type can read back. */
+async function* rowsOf(tx: Tx, { name, columns }: DumpedTable): AsyncGenerator<string> {
   if (columns.length === 0) return;
   const values = columns.map((column) => `quote_nullable(${column}::text)`).join(` || ', ' || `);
   const head = `INSERT INTO ${name} (${columns.join(', ')}) OVERRIDING SYSTEM VALUE VALUES`;
   await tx.query(`DECLARE dumped NO SCROLL CURSOR FOR SELECT ${values} AS line FROM ONLY ${name}`);
   for (;;) {
-    const found = await tx.query<{ line: string }[]>(`FETCH ${ROWS_AT_ONCE} FROM dumped`);
-    for (const { line } of found) yield `${head} (${line});\n`;
-    if (found.length < ROWS_AT_ONCE) break;
+    const fetchedRows = await tx.query<{ line: string }[]>(`FETCH ${ROWS_PER_FETCH} FROM dumped`);
+    for (const { line } of fetchedRows) yield `${head} (${line});\n`;
+    if (fetchedRows.length < ROWS_PER_FETCH) break;
   }
   await tx.query('CLOSE dumped');
 }

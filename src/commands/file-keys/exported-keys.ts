@@ -1,31 +1,30 @@
 import { formatUsd, platformScope } from '../../kernel';
 import { keyFields, type KeyRegister, type ManagedKey } from '../../keys';
-import { type Database, everyRow, type PageRequest, type Row } from '../../platform';
+import { type Database, everyRow, type PageRequest, type TableRow } from '../../platform';
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
-type Fields = Record<string, unknown>;
+type ExportedKeyFields = Record<string, unknown>;
 
-/** Every key that is not revoked, as a gateway file has it: without its secret. */
 export async function exportedKeys(
   database: Database,
   register: KeyRegister,
-): Promise<Record<string, Fields>> {
+): Promise<Record<string, ExportedKeyFields>> {
   const keys: ManagedKey[] = [];
   const read = (page: PageRequest) => register.list(platformScope, { ...page, kind: 'client' });
-  for await (const key of everyRow(Infinity, PAGE, read)) if (key.status !== 'revoked') keys.push(key);
+  for await (const key of everyRow(Infinity, PAGE_SIZE, read)) if (key.status !== 'revoked') keys.push(key);
   const owners = await ownersOf(database, keys);
   const names = namesFor(keys);
   return Object.fromEntries(
-    keys.map((key): [string, Fields] => {
+    keys.map((key): [string, ExportedKeyFields] => {
       const name = names.get(key) ?? key.publicId;
       return [name, { ...fieldsOf(key, name), ...owners.get(key.id) }];
     }),
   );
 }
 
-function fieldsOf(key: ManagedKey, name: string): Fields {
-  const { name: _shown, ...limits } = keyFields.toFile(key);
+function fieldsOf(key: ManagedKey, name: string): ExportedKeyFields {
+  const { name: _name, ...limits } = keyFields.toFile(key);
   return {
     id: key.fileName === null ? key.publicId : null,
     name: key.name === name ? null : key.name,
@@ -44,14 +43,14 @@ function fieldsOf(key: ManagedKey, name: string): Fields {
   };
 }
 
-/** The name that a file gave it, else its own in small letters, with a number where two are alike. */
+/** Name from the file, else the key's own name in lower case, with a number if it is taken. */
 function namesFor(keys: readonly ManagedKey[]): ReadonlyMap<ManagedKey, string> {
   const names = new Map<ManagedKey, string>();
   const taken = new Set(keys.flatMap(({ fileName }) => fileName ?? []));
   for (const key of keys) {
     const base = key.fileName ?? baseNameOf(key);
     let name = base;
-    for (let twin = 2; key.fileName === null && taken.has(name); twin += 1) name = `${base}-${twin}`;
+    for (let suffix = 2; key.fileName === null && taken.has(name); suffix += 1) name = `${base}-${suffix}`;
     taken.add(name);
     names.set(key, name);
   }
@@ -59,20 +58,20 @@ function namesFor(keys: readonly ManagedKey[]): ReadonlyMap<ManagedKey, string> 
 }
 
 function baseNameOf({ name, publicId }: ManagedKey): string {
-  const plain = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-');
-  return /^[a-z0-9]/.test(plain) ? plain.slice(0, 50) : `key-${publicId.toLowerCase()}`;
+  const normalised = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-');
+  return /^[a-z0-9]/.test(normalised) ? normalised.slice(0, 50) : `key-${publicId.toLowerCase()}`;
 }
 
-type OwnerRow = Row<'api_key', 'id'> &
+type OwnerRow = TableRow<'api_key', 'id'> &
   Readonly<Record<'user' | 'organisation' | 'department', string | null>> & {
     readonly project: number | null;
   };
 
-/** Owners that follow from a project or a person are not said. */
+/** Owners that follow from a project or a user are omitted. */
 async function ownersOf(
   database: Database,
   keys: readonly ManagedKey[],
-): Promise<ReadonlyMap<number, Fields>> {
+): Promise<ReadonlyMap<number, ExportedKeyFields>> {
   const rows = await database.query<OwnerRow>(
     `SELECT k.id, u.email AS user, CASE WHEN k.project_id IS NULL THEN d.name END AS department,
             k.project_id AS project,

@@ -1,12 +1,12 @@
 import { Limits } from '../../billing';
 import {
   changesBetween,
-  type ComingModels,
+  type FutureModels,
   type DesiredKey,
   type FieldChange,
   type FileFault,
   type KeyPlanner,
-  noTexts,
+  NO_TEXTS,
   type Step,
   type Steps,
 } from '../../catalogue';
@@ -14,7 +14,7 @@ import { platformScope } from '../../kernel';
 import {
   type IssuedKey,
   type KeyChanges,
-  type KeyEntries,
+  type KeyActivity,
   keyFields,
   KeyRegister,
   KeysService,
@@ -23,29 +23,28 @@ import {
 import type { Database, Settings, Tx } from '../../platform';
 import { COMMAND_LINE } from '../command';
 import { commandActor, keyEntriesOf } from '../key-entries';
-import { limitsIn } from './key-limits';
-import { isOwnedBy, type KeyOwner, MisplacedText, ownerIn } from './key-owners';
+import { readLimits } from './key-limits';
+import { isOwnedBy, type KeyOwner, InvalidTextError, findOwner } from './key-owners';
 import { type KeyState, keyTexts, stateOfForm, stateOfKey } from './key-state';
 
-/** A key that an apply made: its secret is shown this once. */
-export interface FreshKey {
+export interface IssuedFileKey {
   readonly name: string;
   readonly text: string;
 }
 
-interface KnownKeys {
+interface ExistingKeys {
   readonly byName: ReadonlyMap<string, ManagedKey>;
   readonly byId: ReadonlyMap<string, ManagedKey>;
 }
 
-const nowhere = { path: '', line: 1 };
+const NO_POSITION = { path: '', line: 1 };
 
-/** The keys of a gateway file: made, changed, and revoked where the file manages keys and lists them no longer. */
+/** Creates and changes the keys of a gateway file, and revokes those that the file manages and no longer lists. */
 export class FileKeys implements KeyPlanner {
-  readonly fresh: FreshKey[] = [];
+  readonly fresh: IssuedFileKey[] = [];
   private readonly register: KeyRegister;
   private readonly keys: KeysService;
-  private readonly entries: KeyEntries;
+  private readonly entries: KeyActivity;
 
   constructor(database: Database, settings: Settings) {
     const limits = new Limits(database);
@@ -57,58 +56,61 @@ export class FileKeys implements KeyPlanner {
   async plan(
     tx: Tx,
     { keys: desired, managesKeys }: Parameters<KeyPlanner['plan']>[1],
-    models: ComingModels,
+    models: FutureModels,
     faults: FileFault[],
   ): Promise<Steps> {
-    const found = await this.register.ofFiles(
+    const existingKeys = await this.register.listFileKeys(
       desired.flatMap(({ id }) => id?.text ?? []),
       tx,
     );
-    const known: KnownKeys = {
-      byName: new Map(found.flatMap((key) => (key.fileName === null ? [] : [[key.fileName, key]]))),
-      byId: new Map(found.map((key) => [key.publicId, key])),
+    const existing: ExistingKeys = {
+      byName: new Map(existingKeys.flatMap((key) => (key.fileName === null ? [] : [[key.fileName, key]]))),
+      byId: new Map(existingKeys.map((key) => [key.publicId, key])),
     };
     const planned: Planned = { steps: [], warnings: [] };
-    for (const wanted of desired) {
+    for (const desiredKey of desired) {
       try {
-        await this.planOne(tx, wanted, keyFor(wanted, known), { models, faults, planned });
+        await this.planOne(tx, desiredKey, keyFor(desiredKey, existing), { models, faults, planned });
       } catch (error) {
-        if (!(error instanceof MisplacedText)) throw error;
+        if (!(error instanceof InvalidTextError)) throw error;
         faults.push(faultOf(error));
       }
     }
     const listed = new Set(desired.map(({ name }) => name));
-    const gone = managesKeys ? [...known.byName].filter(([name]) => !listed.has(name)) : [];
-    return { ...planned, gone: gone.flatMap(([name, key]) => this.goneStep(name, key)) };
+    const removedKeys = managesKeys ? [...existing.byName].filter(([name]) => !listed.has(name)) : [];
+    return { ...planned, gone: removedKeys.flatMap(([name, key]) => this.removalSteps(name, key)) };
   }
 
   private async planOne(
     tx: Tx,
-    wanted: DesiredKey,
-    known: ManagedKey | undefined,
+    desiredKey: DesiredKey,
+    existing: ManagedKey | undefined,
     { models, faults, planned }: KeyPlanContext,
   ): Promise<void> {
-    if (known?.status === 'revoked') {
+    if (existing?.status === 'revoked') {
       planned.warnings.push(
-        `key ${wanted.name} was revoked and is not made again: take it out, or give the new one another name`,
+        `key ${desiredKey.name} was revoked and is not made again: take it out, or give the new one another name`,
       );
       return;
     }
-    const { form, faults: wrong } = limitsIn(wanted, models, known);
-    faults.push(...wrong.map(faultOf));
-    const owner = await ownerIn(tx, wanted);
-    if (owner === null && known === undefined)
-      throw new MisplacedText(wanted.at, 'says not whose it is: user, organisation, department or project');
-    if (known !== undefined && owner !== null && !isOwnedBy(known, owner, wanted))
-      throw new MisplacedText(
-        wanted.at,
+    const { form, faults: limitFaults } = readLimits(desiredKey, models, existing);
+    faults.push(...limitFaults.map(faultOf));
+    const owner = await findOwner(tx, desiredKey);
+    if (owner === null && existing === undefined)
+      throw new InvalidTextError(
+        desiredKey.at,
+        'says not whose it is: user, organisation, department or project',
+      );
+    if (existing !== undefined && owner !== null && !isOwnedBy(existing, owner, desiredKey))
+      throw new InvalidTextError(
+        desiredKey.at,
         'has another owner, and a key stays with its own: name a new key for a new owner',
       );
     if (form === null) return;
-    const state = stateOfForm(form, statusIn(wanted, known, planned.warnings));
-    if (known === undefined) {
-      if (owner !== null) planned.steps.push(this.newStep(wanted, state, owner));
-    } else planned.steps.push(...this.changeStep(wanted, state, known));
+    const state = stateOfForm(form, resolveStatus(desiredKey, existing, planned.warnings));
+    if (existing === undefined) {
+      if (owner !== null) planned.steps.push(this.newStep(desiredKey, state, owner));
+    } else planned.steps.push(...this.changeStep(desiredKey, state, existing));
   }
 
   private newStep({ at, name }: DesiredKey, state: KeyState, { label, ...owner }: KeyOwner): Step {
@@ -117,11 +119,11 @@ export class FileKeys implements KeyPlanner {
       kind: 'key',
       name,
       mark: 'new',
-      changes: [{ field: 'owner', before: null, after: label }, ...changesBetween(noTexts, keyTexts(state))],
+      changes: [{ field: 'owner', before: null, after: label }, ...changesBetween(NO_TEXTS, keyTexts(state))],
       needs: [],
       run: async (tx) => {
         const issued = await this.issue(tx, name, state, owner);
-        await this.entries.created(tx, issued, commandActor);
+        await this.entries.recordCreated(tx, issued, commandActor);
         this.fresh.push({ name, text: issued.text });
       },
     };
@@ -146,16 +148,17 @@ export class FileKeys implements KeyPlanner {
     return issued;
   }
 
-  private changeStep({ at, name }: DesiredKey, state: KeyState, known: ManagedKey): Step[] {
-    const adopted: FieldChange[] =
-      known.fileName === name ? [] : [{ field: 'kept as', before: known.fileName, after: name }];
-    const changes = [...changesBetween(keyTexts(stateOfKey(known)), keyTexts(state)), ...adopted];
+  private changeStep({ at, name }: DesiredKey, state: KeyState, existing: ManagedKey): Step[] {
+    const adoption: FieldChange[] =
+      existing.fileName === name ? [] : [{ field: 'kept as', before: existing.fileName, after: name }];
+    const changes = [...changesBetween(keyTexts(stateOfKey(existing)), keyTexts(state)), ...adoption];
     if (changes.length === 0) return [];
-    const wanted: KeyChanges = {
-      ...changesTo(state, known, new Set(changes.map(({ field }) => field))),
-      ...(adopted.length === 0 ? {} : { fileName: name }),
+    const keyChanges: KeyChanges = {
+      ...changesTo(state, existing, new Set(changes.map(({ field }) => field))),
+      ...(adoption.length === 0 ? {} : { fileName: name }),
     };
-    const change = (tx: Tx): Promise<void> => this.keys.change(platformScope, tx, known.publicId, wanted);
+    const change = (tx: Tx): Promise<void> =>
+      this.keys.change(platformScope, tx, existing.publicId, keyChanges);
     return [
       {
         at,
@@ -164,12 +167,12 @@ export class FileKeys implements KeyPlanner {
         mark: 'changed',
         changes,
         needs: [],
-        run: (tx) => this.entries.changing(tx, known.publicId, () => change(tx), commandActor),
+        run: (tx) => this.entries.recordChange(tx, existing.publicId, () => change(tx), commandActor),
       },
     ];
   }
 
-  private goneStep(name: string, { publicId, status }: ManagedKey): Step[] {
+  private removalSteps(name: string, { publicId, status }: ManagedKey): Step[] {
     if (status === 'revoked') return [];
     const revoke = async (tx: Tx): Promise<void> => {
       await this.keys.change(platformScope, tx, publicId, { fileName: null });
@@ -177,13 +180,13 @@ export class FileKeys implements KeyPlanner {
     };
     return [
       {
-        at: nowhere,
+        at: NO_POSITION,
         kind: 'key',
         name,
         mark: 'gone',
         changes: [{ field: 'status', before: status, after: 'revoked' }],
         needs: [],
-        run: (tx) => this.entries.changing(tx, publicId, () => revoke(tx), commandActor),
+        run: (tx) => this.entries.recordChange(tx, publicId, () => revoke(tx), commandActor),
       },
     ];
   }
@@ -195,46 +198,45 @@ interface Planned {
 }
 
 interface KeyPlanContext {
-  readonly models: ComingModels;
+  readonly models: FutureModels;
   readonly faults: FileFault[];
   readonly planned: Planned;
 }
 
-const faultOf = ({ at: { path, line }, message: problem }: MisplacedText): FileFault => ({
+const faultOf = ({ at: { path, line }, message: problem }: InvalidTextError): FileFault => ({
   path,
   line,
   problem,
 });
 
-/** A key is found by its name in the file; one that no file keeps yet is found by its public id. */
-function keyFor({ name, id }: DesiredKey, { byName, byId }: KnownKeys): ManagedKey | undefined {
-  const named = byName.get(name);
-  if (id === undefined) return named;
-  const identified = byId.get(id.text);
-  if (identified === undefined)
-    throw new MisplacedText(id.at, `there is no key "${id.text}": without an id, a new one is made`);
-  if (named !== undefined && named !== identified)
-    throw new MisplacedText(id.at, `the file's name "${name}" stands for the key ${named.publicId}`);
-  return identified;
+function keyFor({ name, id }: DesiredKey, { byName, byId }: ExistingKeys): ManagedKey | undefined {
+  const keyByName = byName.get(name);
+  if (id === undefined) return keyByName;
+  const keyById = byId.get(id.text);
+  if (keyById === undefined)
+    throw new InvalidTextError(id.at, `there is no key "${id.text}": without an id, a new one is made`);
+  if (keyByName !== undefined && keyByName !== keyById)
+    throw new InvalidTextError(id.at, `the file's name "${name}" stands for the key ${keyByName.publicId}`);
+  return keyById;
 }
 
-/** Left out, a status is left alone; and no file resumes what an administrator paused. */
-function statusIn(
+/** An omitted status stays unchanged, and no file resumes a key that an administrator paused. */
+function resolveStatus(
   { name, status }: DesiredKey,
-  known: ManagedKey | undefined,
+  existing: ManagedKey | undefined,
   warnings: string[],
 ): KeyState['status'] {
-  const current = known?.status === 'disabled' ? 'disabled' : 'active';
-  if (status === 'active' && known !== undefined && known.pause !== null) {
+  const current = existing?.status === 'disabled' ? 'disabled' : 'active';
+  if (status === 'active' && existing !== undefined && existing.pause !== null) {
     warnings.push(`key ${name} was paused by an administrator: it is resumed on its page`);
     return current;
   }
   return status ?? current;
 }
 
-/** It returns only what differs: a budget that is set anew would be told as a change. */
-function changesTo(state: KeyState, known: ManagedKey, fields: ReadonlySet<string>): KeyChanges {
-  const changed = keyFields.changed('file', known, state);
+/** Returns only the differences: setting an equal budget again would be reported as a change. */
+function changesTo(state: KeyState, existing: ManagedKey, fields: ReadonlySet<string>): KeyChanges {
+  const changed = keyFields.changedValues('file', existing, state);
   return {
     ...changed,
     ...(changed.allowedRegions === undefined ? {} : { regionsAsList: true }),

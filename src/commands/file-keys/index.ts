@@ -1,2 +1,2 @@
 export { exportedKeys } from './exported-keys';
-export { FileKeys, type FreshKey } from './file-keys';
+export { FileKeys, type IssuedFileKey } from './file-keys';

@@ -1,35 +1,44 @@
-import type { ComingModels, DesiredKey } from '../../catalogue';
+import type { FutureModels, DesiredKey } from '../../catalogue';
 import { Fault } from '../../kernel';
 import { type ManagedKey, type NewKeyForm, readKeyChanges, readNewKey } from '../../keys';
-import { MisplacedText } from './key-owners';
+import { InvalidTextError } from './key-owners';
 
 export interface KeyLimits {
   readonly form: NewKeyForm | null;
-  readonly faults: readonly MisplacedText[];
+  readonly faults: readonly InvalidTextError[];
 }
 
-/** The limits of the key are judged as `/v1/manage/keys` does it: every fault with its place. */
-export function limitsIn(wanted: DesiredKey, models: ComingModels, known: ManagedKey | undefined): KeyLimits {
-  // An end that is over by now was in the future when the key was made.
-  const kept = wanted.limits.some(({ field, value }) => field === 'expires_at' && isEndOf(known, value));
-  const limits = wanted.limits.filter(({ field }) => !(kept && field === 'expires_at'));
+/** Validates the limits of a key like `/v1/manage/keys`, and returns every fault with its position. */
+export function readLimits(
+  desiredKey: DesiredKey,
+  models: FutureModels,
+  existing: ManagedKey | undefined,
+): KeyLimits {
+  // An expiry that has passed by now was in the future when the key was created.
+  const keepsExpiry = desiredKey.limits.some(
+    ({ field, value }) => field === 'expires_at' && isExpiryOf(existing, value),
+  );
+  const limits = desiredKey.limits.filter(({ field }) => !(keepsExpiry && field === 'expires_at'));
   const faults = limits.flatMap(({ at, field, value }) => {
     const problem = problemOf(() => readKeyChanges({ [field]: value }, models));
-    return problem === null ? [] : [new MisplacedText(at, problem)];
+    return problem === null ? [] : [new InvalidTextError(at, problem)];
   });
   if (faults.length > 0) return { form: null, faults };
-  const body = { name: wanted.name, ...Object.fromEntries(limits.map(({ field, value }) => [field, value])) };
+  const body = {
+    name: desiredKey.name,
+    ...Object.fromEntries(limits.map(({ field, value }) => [field, value])),
+  };
   try {
     const form = readNewKey(body, models);
-    return { form: kept ? { ...form, expiresAt: known?.expiresAt ?? null } : form, faults };
+    return { form: keepsExpiry ? { ...form, expiresAt: existing?.expiresAt ?? null } : form, faults };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { form: null, faults: [new MisplacedText(wanted.at, error.humanMessage)] };
+    return { form: null, faults: [new InvalidTextError(desiredKey.at, error.humanMessage)] };
   }
 }
 
-const isEndOf = (known: ManagedKey | undefined, value: unknown): boolean =>
-  known?.expiresAt?.getTime() === Date.parse(String(value));
+const isExpiryOf = (existing: ManagedKey | undefined, value: unknown): boolean =>
+  existing?.expiresAt?.getTime() === Date.parse(String(value));
 
 function problemOf(read: () => unknown): string | null {
   try {

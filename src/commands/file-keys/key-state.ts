@@ -9,7 +9,6 @@ import {
   type NewKeyForm,
 } from '../../keys';
 
-/** A file says this of a key, but for its owner. */
 export interface KeyState extends KeyValues {
   readonly status: 'active' | 'disabled';
   readonly budget: KeyBudget | null;
@@ -29,18 +28,18 @@ export const stateOfForm = (form: NewKeyForm, status: KeyState['status']): KeySt
   modelBudgets: form.modelBudgets ?? [],
 });
 
-const isAlwaysSaid = (field: string): boolean => /^(name|allowed_\w+)$/.test(field);
-const usual = new Map(keyFields.usualTexts);
+const isAlwaysShown = (field: string): boolean => /^(name|allowed_\w+)$/.test(field);
+const defaultTexts = new Map(keyFields.defaultTexts);
 
-/** A plan shows these texts of a key. A limit that it does not have is left out. */
+/** Texts of a key in a plan; limits with default values are omitted. */
 export function keyTexts(state: KeyState): FieldTexts {
   const texts = keyFields.texts(state);
   return new Map([
-    ...texts.filter(([field]) => isAlwaysSaid(field)),
+    ...texts.filter(([field]) => isAlwaysShown(field)),
     ['status', state.status],
     ...(state.budget === null ? [] : [['budget', budgetText(state.budget)] as const]),
     ...state.modelBudgets.map(({ model, ...budget }) => [`budget of ${model}`, budgetText(budget)] as const),
-    ...texts.filter(([field, text]) => !isAlwaysSaid(field) && usual.get(field) !== text),
+    ...texts.filter(([field, text]) => !isAlwaysShown(field) && defaultTexts.get(field) !== text),
   ]);
 }
 

@@ -1,7 +1,7 @@
 import type { DatabasePort } from '#extension';
 import { type Database, type Metrics, RoleDatabase, type Settings } from '../../platform';
 
-/** The pools of extensions, each made when its extension first asks for the port. */
+/** Connection pools of extensions, created when an extension first uses its port. */
 export class DatabasePorts {
   private readonly open: RoleDatabase[] = [];
 
@@ -11,19 +11,19 @@ export class DatabasePorts {
   ) {}
 
   readonly portOf = (extension: string): DatabasePort => {
-    const own = new RoleDatabase(this.database, extension, this.settings);
-    this.open.push(own);
+    const roleDatabase = new RoleDatabase(this.database, extension, this.settings);
+    this.open.push(roleDatabase);
     return {
-      query: (sql, values) => own.query(sql, values),
-      transaction: (work) => own.transaction(work),
+      query: (sql, values) => roleDatabase.query(sql, values),
+      transaction: (work) => roleDatabase.transaction(work),
     };
   };
 
   readonly readInto = (metrics: Metrics): void => {
-    for (const own of this.open) own.readInto(metrics);
+    for (const roleDatabase of this.open) roleDatabase.updateGauges(metrics);
   };
 
   async close(): Promise<void> {
-    await Promise.all(this.open.map((own) => own.close()));
+    await Promise.all(this.open.map((roleDatabase) => roleDatabase.close()));
   }
 }

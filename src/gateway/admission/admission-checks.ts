@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { Extensions, policyReason } from '../../extensions';
 import { fault } from '../../kernel';
-import { type Call, gateRequestOf } from '../intake';
+import { type GatewayCall, gateRequestOf } from '../intake';
 import { isListed } from './model-access';
 
-/** It throws the refusal of a model to a call. */
-type AdmissionCheck = (model: ModelView, call: Call) => void;
+type AdmissionCheck = (model: ModelView, call: GatewayCall) => void;
 
-/** Every check between a model and its caller, in order: the service's own first, then the policies of extensions. */
+/** Checks between a model and its caller, in order: first the service's own, then the policies of extensions. */
 @Injectable()
 export class AdmissionChecks {
   private readonly checks: AdmissionCheck[] = [];
@@ -17,9 +16,9 @@ export class AdmissionChecks {
     private readonly catalogue: CatalogueService,
     { policies }: Extensions,
   ) {
-    this.register(mustServeRoute);
-    this.register(mustBeListed);
-    this.register((model, call) => this.mustBeOpen(model, call));
+    this.register(assertServesRoute);
+    this.register(assertListed);
+    this.register((model, call) => this.assertOpen(model, call));
     for (const policy of policies) {
       if (policy.part.forbidsModel === undefined) continue;
       this.register((model, call) => {
@@ -38,17 +37,17 @@ export class AdmissionChecks {
     this.checks.push(check);
   }
 
-  verify(model: ModelView, call: Call): void {
+  verify(model: ModelView, call: GatewayCall): void {
     for (const check of this.checks) check(model, call);
   }
 
-  private mustBeOpen(model: ModelView, { inbound: { caller } }: Call): void {
+  private assertOpen(model: ModelView, { inbound: { caller } }: GatewayCall): void {
     if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
       throw fault('model_not_accessible', { param: 'model' });
   }
 }
 
-function mustServeRoute(model: ModelView, call: Call): void {
+function assertServesRoute(model: ModelView, call: GatewayCall): void {
   if (model.kind === call.operation.kind) return;
   throw fault('model_not_available', {
     param: 'model',
@@ -56,6 +55,6 @@ function mustServeRoute(model: ModelView, call: Call): void {
   });
 }
 
-function mustBeListed(model: ModelView, { inbound: { caller }, byAuto }: Call): void {
+function assertListed(model: ModelView, { inbound: { caller }, byAuto }: GatewayCall): void {
   if (!isListed(caller, model, byAuto)) throw fault('model_not_allowed', { param: 'model' });
 }

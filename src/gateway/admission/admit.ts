@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
-import { type AskedFees, type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
+import {
+  type RequestedFees,
+  type Fault,
+  fault,
+  fromUnknown,
+  NO_REQUESTED_FEES,
+  unpricedFee,
+} from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles, type WireDialect } from '../../routing';
-import { AUTO, type Call } from '../intake';
+import { AUTO, type GatewayCall } from '../intake';
 import { isText } from '../operations/operation';
 import type { Admission } from './admission';
 import { AdmissionChecks } from './admission-checks';
@@ -12,11 +19,12 @@ import { callableModels } from './model-access';
 import type { ChosenRoute } from './model-chooser';
 import { Surcharges } from './surcharges';
 
-const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
-const PAYER_NOT_ACTIVE =
+const NO_PAYER_MESSAGE =
+  'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
+const INACTIVE_PAYER_MESSAGE =
   'The account that pays for this key is not active. Have it restored, or name another payer.';
 
-/** Decides the model and lanes of a request. Refusals here are cheap: nothing was spent or sent. */
+/** Decides the model and lanes of a request. Refusals here are cheap: nothing has been spent or sent. */
 @Injectable()
 export class Admissions {
   constructor(
@@ -27,40 +35,41 @@ export class Admissions {
     private readonly settings: Settings,
   ) {}
 
-  /** The checks in their order; what is certainly too long goes to the larger model at once, or is refused. */
-  admit(call: Call): Admission {
+  /**
+   * Runs the checks in order. A request that is certainly too long goes to the larger model immediately, or is refused.
+   */
+  admit(call: GatewayCall): Admission {
     const admission = this.permit(call);
-    const problem = tooLong(call, admission.model);
+    const problem = contextError(call, admission.model);
     if (problem === null) return admission;
-    const larger = this.larger(call, admission, null, problem);
+    const larger = this.findLargerAdmission(call, admission, null, problem);
     if (larger === null) throw problem;
     return larger;
   }
 
-  /** The model and its lanes for a caller who may use it; the payer is not checked. */
-  find(call: Call): Admission {
-    this.mustKnowRegion(call);
-    const { model, lanes } = this.resolved(call);
+  find(call: GatewayCall): Admission {
+    this.assertRegion(call);
+    const { model, lanes } = this.resolve(call);
     this.checks.verify(model, call);
-    const serving = this.serving(lanes, call);
-    const { lanes: taking, withheldBy } = lanesServing(
+    const serving = this.lanesForOperation(lanes, call);
+    const { lanes: takingLanes, withheldBy } = lanesServing(
       call,
       serving,
       this.styles,
       this.settings.safeguardsModel !== undefined,
     );
-    return { model, lanes: this.surcharges.on(this.priced(taking, call), call), withheldBy };
+    return { model, lanes: this.surcharges.apply(this.pricedLanes(takingLanes, call), call), withheldBy };
   }
 
-  /** Throws where no wallet can be charged. */
-  mustBePaid({ inbound }: Call): void {
+  assertPayer({ inbound }: GatewayCall): void {
     const { attribution, billingExempt, payerId } = inbound.caller;
     if (!billingExempt && attribution.walletId === null)
-      throw fault('billing_limit_reached', { message: payerId === null ? NO_PAYER : PAYER_NOT_ACTIVE });
+      throw fault('billing_limit_reached', {
+        message: payerId === null ? NO_PAYER_MESSAGE : INACTIVE_PAYER_MESSAGE,
+      });
   }
 
-  /** Throws where the call names a region that no lane of the catalogue lies in. */
-  mustKnowRegion({ region }: Call): void {
+  assertRegion({ region }: GatewayCall): void {
     if (region === null || this.catalogue.snapshot.regions.has(region)) return;
     throw fault('invalid_request', {
       param: 'region',
@@ -68,42 +77,46 @@ export class Admissions {
     });
   }
 
-  /** A conversation too long for its model goes to the larger model of the catalogue, if there is one. */
-  larger(call: Call, admission: Admission, chosen: ChosenRoute | null, error: unknown): Admission | null {
+  findLargerAdmission(
+    call: GatewayCall,
+    admission: Admission,
+    chosen: ChosenRoute | null,
+    error: unknown,
+  ): Admission | null {
     if (fromUnknown(error).code !== 'context_length_exceeded') return null;
-    const larger = this.largerThan(call, admission);
+    const larger = this.admitLargerModel(call, admission);
     // Models excluded from `auto` by settings, regions or the conversation stay excluded.
-    return larger === null || chosen === null ? larger : chosen.instead(larger);
+    return larger === null || chosen === null ? larger : chosen.switchTo(larger);
   }
 
-  private permit(call: Call): Admission {
+  private permit(call: GatewayCall): Admission {
     const admission = this.find(call);
-    this.mustBePaid(call);
+    this.assertPayer(call);
     return admission;
   }
 
-  /** It is null when there is none for this caller. */
-  private largerThan(call: Call, { model }: Admission): Admission | null {
+  /** Null if there is no larger model, or the caller is not allowed to use it. */
+  private admitLargerModel(call: GatewayCall, { model }: Admission): Admission | null {
     const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
     if (larger === undefined || larger.id === model.id) return null;
     try {
       return this.permit({ ...call, model: larger.name });
     } catch {
-      // A larger model that the caller may not use is not offered: the first refusal stands.
+      // The original error is reported if the caller is not allowed to use the larger model.
       return null;
     }
   }
 
-  private resolved(call: Call): Omit<Admission, 'withheldBy'> {
-    const found = this.catalogue.resolve(this.nameOf(call));
-    if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
-    return found;
+  private resolve(call: GatewayCall): Omit<Admission, 'withheldBy'> {
+    const resolution = this.catalogue.resolve(this.nameOf(call));
+    if (resolution.kind === 'refused') throw fault(resolution.code, { param: 'model' });
+    return resolution;
   }
 
-  private nameOf({ inbound, model, operation }: Call): string {
+  private nameOf({ inbound, model, operation }: GatewayCall): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    // Where nothing is answered, such as when tokens are counted, one model stands for all.
+    // If no model is called, as when tokens are counted, one model stands in for `auto`.
     const reference =
       this.settings.autoModel ??
       callableModels(inbound.caller, snapshot, { kind: operation.kind, byAuto: true })[0]?.name;
@@ -111,54 +124,54 @@ export class Admissions {
     return reference;
   }
 
-  /** Lanes whose supplier does not serve the operation are left out, also for failover. */
-  private serving(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+  private lanesForOperation(lanes: readonly PricedLane[], call: GatewayCall): readonly PricedLane[] {
     const { model, operation } = call;
     const serves = ({ lane }: PricedLane): boolean =>
       this.styles.dialectFor(lane.provider, operation.name) !== undefined;
-    const left = lanes.every(serves) ? lanes : lanes.filter(serves);
-    if (left.length > 0) return left;
+    const servingLanes = lanes.every(serves) ? lanes : lanes.filter(serves);
+    if (servingLanes.length > 0) return servingLanes;
     throw fault('model_not_available', {
       param: 'model',
       message: `No supplier of ${model} serves this route.`,
     });
   }
 
-  /** Lanes whose price lacks something that the request can be billed for are left out: nothing is served free. */
-  private priced(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
-    if (call.fees === NOTHING_ASKED) return lanes;
-    let unknown: string | null = null;
-    const left = lanes.filter(({ lane, price }) => {
+  /** Leaves out lanes whose price lacks something that the request can be billed for: nothing is served free. */
+  private pricedLanes(lanes: readonly PricedLane[], call: GatewayCall): readonly PricedLane[] {
+    if (call.fees === NO_REQUESTED_FEES) return lanes;
+    let unpricedFeeName: string | null = null;
+    const fullyPriced = lanes.filter(({ lane, price }) => {
       const fees = feesOn(call, this.styles.wireFor(lane, call.operation.name, call.needs));
       const fee = unpricedFee(price.rates, fees);
-      unknown ??= fee;
+      unpricedFeeName ??= fee;
       return fee === null;
     });
-    if (left.length === lanes.length) return lanes;
-    if (left.length > 0) return left;
+    if (fullyPriced.length === lanes.length) return lanes;
+    if (fullyPriced.length > 0) return fullyPriced;
     throw fault('supplier_price_unresolved', {
-      message: `The price of ${call.model} says nothing of ${unknown}, which this request asks for. Ask without it, or have its operator set the price.`,
-      details: { fee: unknown },
+      message: `The price of ${call.model} says nothing of ${unpricedFeeName}, which this request asks for. Ask without it, or have its operator set the price.`,
+      details: { fee: unpricedFeeName },
     });
   }
 }
 
-/** Where only the supplier can tell, it is not. */
-const tooLong = ({ operation, inbound }: Call, { contextTokens }: ModelView): Fault | null =>
+/** Null also if only the supplier can tell. */
+const contextError = ({ operation, inbound }: GatewayCall, { contextTokens }: ModelView): Fault | null =>
   operation.tooLong?.(inbound.body, contextTokens) ?? null;
 
-const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
+const TIERED_DIALECTS: ReadonlySet<string> = new Set(['chat', 'responses']);
 
-/** The requested fees that reach a supplier of this dialect: a translation drops the rest. */
-function feesOn({ operation, fees }: Call, wire: WireDialect | undefined): AskedFees {
+/** The requested fees that reach a supplier of this dialect: a conversion drops the rest. */
+function feesOn({ operation, fees }: GatewayCall, wire: WireDialect | undefined): RequestedFees {
   if (
-    fees === NOTHING_ASKED ||
+    fees === NO_REQUESTED_FEES ||
     !isText(operation) ||
     wire === operation.name ||
     wire === operation.dialect.name
   )
     return fees;
   const { service_tier: tier } = fees.modes;
-  const isCarried = tier !== undefined && TIERED.has(operation.dialect.name) && TIERED.has(wire ?? '');
-  return isCarried ? { ...NOTHING_ASKED, modes: { service_tier: tier } } : NOTHING_ASKED;
+  const isForwarded =
+    tier !== undefined && TIERED_DIALECTS.has(operation.dialect.name) && TIERED_DIALECTS.has(wire ?? '');
+  return isForwarded ? { ...NO_REQUESTED_FEES, modes: { service_tier: tier } } : NO_REQUESTED_FEES;
 }

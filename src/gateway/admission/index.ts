@@ -3,28 +3,34 @@ import { Admissions } from './admit';
 import { Holds } from './hold';
 import { LaneGates } from './lane-gates';
 import { RegisteredChooser } from './model-chooser';
-import { Routes } from './routes';
+import { RoutePlanner } from './route-planner';
 import { Surcharges } from './surcharges';
-import { TokenRate } from './token-rate';
+import { TokenRateService } from './token-rate.service';
 
 export type { Admission } from './admission';
 export { Admissions } from './admit';
 export {
   isReviewedByLane,
-  type LeftOut,
-  leftOutOf,
+  type OmittedParts,
+  findOmittedParts,
   lostInConversion,
   TOOL_REVIEW,
   wantsToolReview,
-  withheld,
+  withheldFieldError,
 } from './field-policy';
 export { type HeldCall, Holds } from './hold';
-export { isBarred } from './lane-gates';
+export { isRejectedByGate } from './lane-gates';
 export { callableModels, isListed } from './model-access';
-export { type ChosenRoute, type ModelChooser, RegisteredChooser, standIn } from './model-chooser';
-export { answeredName, mayContinue, type RoutedCall, Routes, usageLimitsOf } from './routes';
-export { sharedFacts } from './shared-facts';
-export type { TakenTokens } from './token-rate';
+export { type ChosenRoute, type ModelChooser, RegisteredChooser, nextStandIn } from './model-chooser';
+export {
+  responseModelName,
+  canContinueStream,
+  type RoutedCall,
+  RoutePlanner,
+  usageLimitsOf,
+} from './route-planner';
+export { sharedLaneFacts } from './shared-lane-facts';
+export type { TakenTokens } from './token-rate.service';
 
 export const admissionStage = [
   AdmissionChecks,
@@ -32,7 +38,7 @@ export const admissionStage = [
   Holds,
   LaneGates,
   RegisteredChooser,
-  Routes,
+  RoutePlanner,
   Surcharges,
-  TokenRate,
+  TokenRateService,
 ];

@@ -1,25 +1,23 @@
 import type { LaneView, ModelView } from '../../catalogue';
 import { COUNT_CAP } from '../../kernel';
-import { type RequestMeasure, textAlone } from '../../protocol';
+import { type RequestMeasure, textOnlyMeasure } from '../../protocol';
 import type { PictureRule } from '../../routing';
 import { windowOf } from '../../vendors';
-import { betasIn, type Call } from '../intake';
+import { betasIn, type GatewayCall } from '../intake';
 
-/** Suppliers add so much around a conversation, around tools, and as the description of their own tools. */
-const FRAME = 256;
-const FRAME_OF_TOOLS = 768;
-const VENDOR_TOOL = 1_280;
-/** No model on the market reads more at once. */
-const LARGEST_WINDOW = 2_000_000;
+/** Tokens that suppliers add around a conversation, around tools, and to describe their own tools. */
+const FRAME_TOKENS = 256;
+const TOOLS_FRAME_TOKENS = 768;
+const VENDOR_TOOL_TOKENS = 1_280;
+/** Larger than the context window of any model on the market. */
+const MAX_WINDOW_TOKENS = 2_000_000;
 
 /**
- * The most input that a supplier can charge for. Pictures count by the supplier's own rule; what only the supplier can
- * measure counts as all that the model can read. One call of the model never reads more than that, and every use of a
- * server tool is followed by another call. A translated request runs no server tools: they are of one dialect. Only
- * the vendor's facts lower a bound to the window; `context_tokens` may be too low and never does.
+ * Maximum input tokens that a supplier can charge for. Content that cannot be measured here counts as a full window,
+ * and each use of a server tool adds another call.
  */
 export function inputBoundOf(
-  call: Call,
+  call: GatewayCall,
   { bounds, contextTokens }: Pick<ModelView, 'bounds' | 'contextTokens'>,
   { facts }: Pick<LaneView, 'facts'>,
   ruleOf: () => PictureRule,
@@ -27,29 +25,30 @@ export function inputBoundOf(
 ): number {
   const { measure } = call;
   if (measure === null && !call.isUnbounded) return call.textBound;
-  const known = windowOf(facts, betasOf(call));
+  const knownWindow = windowOf(facts, betasOf(call));
   const uses = Math.max(runsTools ? call.serverTools.uses : 0, facts.rounds ?? 0);
-  const { pictures, documents, references } = measure ?? textAlone;
+  const { pictures, documents, references } = measure ?? textOnlyMeasure;
   const rule = pictures.length + documents.length + references + uses > 0 ? ruleOf() : null;
   const factor = rule?.factor ?? 1;
-  const whole = Math.ceil(Math.max(known ?? LARGEST_WINDOW, contextTokens ?? 0) * factor);
-  if (call.isUnbounded) return Math.min((1 + uses) * whole, COUNT_CAP);
+  const window = Math.ceil(Math.max(knownWindow ?? MAX_WINDOW_TOKENS, contextTokens ?? 0) * factor);
+  if (call.isUnbounded) return Math.min((1 + uses) * window, COUNT_CAP);
   if (measure === null) return call.textBound;
-  let once = call.textBound + framesOf(measure) + call.sound.bound;
-  for (const picture of pictures) once += Math.min(bounds.imageTokens ?? Infinity, rule?.most(picture) ?? 0);
-  once += documents.length * (bounds.documentTokens ?? whole);
-  once += references * (bounds.referenceTokens ?? whole);
-  if (known !== null) once = Math.min(once, whole);
-  if (uses === 0) return Math.min(once, COUNT_CAP);
-  const again = Math.min(whole, once + uses * (bounds.roundTokens ?? whole));
-  return Math.min(once + uses * again, COUNT_CAP);
+  let firstCall = call.textBound + frameTokens(measure) + call.sound.bound;
+  for (const picture of pictures)
+    firstCall += Math.min(bounds.imageTokens ?? Infinity, rule?.most(picture) ?? 0);
+  firstCall += documents.length * (bounds.documentTokens ?? window);
+  firstCall += references * (bounds.referenceTokens ?? window);
+  if (knownWindow !== null) firstCall = Math.min(firstCall, window);
+  if (uses === 0) return Math.min(firstCall, COUNT_CAP);
+  const laterCall = Math.min(window, firstCall + uses * (bounds.roundTokens ?? window));
+  return Math.min(firstCall + uses * laterCall, COUNT_CAP);
 }
 
-/** Features that the caller switches on by name; some widen the window. */
-function betasOf({ inbound: { headers } }: Call): readonly string[] {
+/** Features that the caller enables by name; some widen the window. */
+function betasOf({ inbound: { headers } }: GatewayCall): readonly string[] {
   const { 'anthropic-beta': betas } = headers;
   return betas === undefined ? [] : betasIn(String(betas));
 }
 
-const framesOf = ({ tools, vendorTools }: RequestMeasure): number =>
-  FRAME + (tools > 0 ? FRAME_OF_TOOLS : 0) + vendorTools * VENDOR_TOOL;
+const frameTokens = ({ tools, vendorTools }: RequestMeasure): number =>
+  FRAME_TOKENS + (tools > 0 ? TOOLS_FRAME_TOKENS : 0) + vendorTools * VENDOR_TOOL_TOKENS;

@@ -3,18 +3,24 @@ import type { GateLane } from '#extension';
 import { Fault, fault } from '../../kernel';
 import type { PlannedLane, RoutePlan } from '../../routing';
 import { type GateHook, Gates } from '../gates/gate-hooks';
-import { answerIn, lanesIn, PASSED, refusedBy, unknownVerdict } from '../gates/read-verdict';
-import { type Call, gateRequestOf } from '../intake';
+import {
+  parseGateResponse,
+  readLaneIds,
+  ABSTAINED,
+  readRejection,
+  unknownVerdictError,
+} from '../gates/read-verdict';
+import { type GatewayCall, gateRequestOf } from '../intake';
 
-type Verdict =
-  | typeof PASSED
+type LaneGateVerdict =
+  | typeof ABSTAINED
   | { readonly verdict: 'reject'; readonly problem: Fault }
   | { readonly verdict: 'restrict' | 'order'; readonly lanes: readonly PlannedLane[] };
 
 /** More ids than any model has lanes. */
-const MOST_IDS = 10_000;
+const MAX_LANE_IDS = 10_000;
 
-/** The gates that narrow or order the lanes of a model. None can add a lane that was not there. */
+/** Gates that narrow or order the lanes of a model. None can add a lane. */
 @Injectable()
 export class LaneGates {
   private readonly hooks: readonly GateHook[] | null;
@@ -23,32 +29,34 @@ export class LaneGates {
     this.hooks = candidates;
   }
 
-  /** The same plan where no gate changes it. Throws where one leaves nothing. */
-  pass(call: Call, plan: RoutePlan): RoutePlan | Promise<RoutePlan> {
+  /** Returns the plan unchanged if no gate changes it. Throws if a gate leaves no lane. */
+  pass(call: GatewayCall, plan: RoutePlan): RoutePlan | Promise<RoutePlan> {
     return this.hooks === null ? plan : this.passFrom(this.hooks, 0, call, plan);
   }
 
   private passFrom(
     hooks: readonly GateHook[],
     from: number,
-    call: Call,
-    given: RoutePlan,
+    call: GatewayCall,
+    initialPlan: RoutePlan,
   ): RoutePlan | Promise<RoutePlan> {
     const request = gateRequestOf(call);
-    let plan = given;
-    for (let place = from; place < hooks.length; place += 1) {
-      const hook = hooks[place]!;
+    let plan = initialPlan;
+    for (let index = from; index < hooks.length; index += 1) {
+      const hook = hooks[index]!;
       const { lanes } = plan;
-      const verdict = hook.ask<Verdict>(
+      const verdict = hook.run<LaneGateVerdict>(
         (signal) => hook.gate.candidates!(request, Object.freeze(lanes.map(laneOf)), signal),
         (answer) => readVerdict(answer, hook, lanes),
-        PASSED,
+        ABSTAINED,
         call.gates,
       );
-      const before = plan;
+      const currentPlan = plan;
       if (verdict instanceof Promise)
-        return verdict.then((late) => this.passFrom(hooks, place + 1, call, after(late, hook, before)));
-      plan = after(verdict, hook, before);
+        return verdict.then((lateVerdict) =>
+          this.passFrom(hooks, index + 1, call, applyVerdict(lateVerdict, hook, currentPlan)),
+        );
+      plan = applyVerdict(verdict, hook, currentPlan);
     }
     return plan;
   }
@@ -57,48 +65,48 @@ export class LaneGates {
 const laneOf = ({ lane: { id, provider, upstreamModel, region } }: PlannedLane): GateLane =>
   Object.freeze({ id, supplier: provider.name, model: upstreamModel, region });
 
-function readVerdict(given: unknown, { name }: GateHook, lanes: readonly PlannedLane[]): Verdict {
-  const answer = answerIn(given);
-  switch (answer.verdict) {
+function readVerdict(value: unknown, { name }: GateHook, lanes: readonly PlannedLane[]): LaneGateVerdict {
+  const response = parseGateResponse(value);
+  switch (response.verdict) {
     case 'abstain':
-      return PASSED;
+      return ABSTAINED;
     case 'reject':
-      return refusedBy(name, answer);
+      return readRejection(name, response);
     case 'restrict': {
-      const ids = lanesIn(answer, MOST_IDS);
+      const ids = readLaneIds(response, MAX_LANE_IDS);
       return { verdict: 'restrict', lanes: lanes.filter(({ lane }) => ids.has(lane.id)) };
     }
     case 'order':
-      return { verdict: 'order', lanes: ordered(lanes, [...lanesIn(answer, MOST_IDS)]) };
+      return { verdict: 'order', lanes: orderLanes(lanes, [...readLaneIds(response, MAX_LANE_IDS)]) };
     default:
-      throw unknownVerdict(answer);
+      throw unknownVerdictError(response);
   }
 }
 
-/** Those that are named come first. Lanes that rest stay behind all others, as they are tried only where all rest. */
-function ordered(lanes: readonly PlannedLane[], ids: readonly number[]): readonly PlannedLane[] {
+/** Named lanes come first. Lanes with an open circuit breaker stay behind all others. */
+function orderLanes(lanes: readonly PlannedLane[], ids: readonly number[]): readonly PlannedLane[] {
   const rankOf = ({ lane, why }: PlannedLane): number => {
-    const place = ids.indexOf(lane.id);
-    return (why === 'open' ? ids.length + 1 : 0) + (place === -1 ? ids.length : place);
+    const position = ids.indexOf(lane.id);
+    return (why === 'open' ? ids.length + 1 : 0) + (position === -1 ? ids.length : position);
   };
   return [...lanes].sort((one, other) => rankOf(one) - rankOf(other));
 }
 
-function after(verdict: Verdict, { name }: GateHook, plan: RoutePlan): RoutePlan {
+function applyVerdict(verdict: LaneGateVerdict, { name }: GateHook, plan: RoutePlan): RoutePlan {
   if (verdict.verdict === 'abstain') return plan;
   if (verdict.verdict === 'reject') throw verdict.problem;
-  if (verdict.lanes.length === 0) throw barred(name);
+  if (verdict.lanes.length === 0) throw noLanesLeftError(name);
   return { ...plan, lanes: verdict.lanes, isGated: true };
 }
 
-const barred = (gate: string): Fault =>
+const noLanesLeftError = (gate: string): Fault =>
   fault('no_providers_available', {
     message: `The gate ${gate} leaves no supplier of this model to the request.`,
     details: { gate },
   });
 
-/** Whether gates left the model without a lane: another model may have one. */
-export const isBarred = (error: unknown): boolean =>
+/** Returns true if gates left the model without a lane: another model could have one. */
+export const isRejectedByGate = (error: unknown): boolean =>
   error instanceof Fault &&
   error.code === 'no_providers_available' &&
   error.options.details?.['gate'] !== undefined;

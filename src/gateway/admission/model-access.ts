@@ -3,9 +3,8 @@ import type { Caller } from '../../keys';
 import { AUTO } from '../intake';
 
 /**
- * A key's list names a model by its own name or an alias. The target of a redirect must be on the list
- * itself. A list of `auto` alone names no model and leaves all of them to the choice of the service
- * (`byAuto`).
+ * Returns true if the key's list names the model or an alias; a redirect's target must be listed itself. A list of only
+ * `auto` leaves all models to the service (`byAuto`).
  */
 export const isListed = (
   { allowedModels }: Pick<Caller, 'allowedModels'>,
@@ -17,13 +16,12 @@ export const isListed = (
   aliases.some((alias) => allowedModels.has(alias)) ||
   (byAuto && allowedModels.size === 1 && allowedModels.has(AUTO));
 
-interface Asking extends Pick<Caller, 'allowedModels' | 'allowedRegions'> {
+interface ModelCaller extends Pick<Caller, 'allowedModels' | 'allowedRegions'> {
   readonly attribution: ModelAudience;
 }
 
-/** A key may call these models, of one kind or of all, in the order of the catalogue. */
 export const callableModels = (
-  caller: Asking,
+  caller: ModelCaller,
   snapshot: CatalogueSnapshot,
   { kind, byAuto = false, at = Date.now() }: { kind?: ModelKind; byAuto?: boolean; at?: number } = {},
 ): ModelView[] => {
@@ -31,12 +29,12 @@ export const callableModels = (
     isListed(caller, model, byAuto) && snapshot.isOpenTo(model, caller.attribution);
   return snapshot.models.filter((model) => {
     if (model.state !== 'active' || !isOpen(model)) return false;
-    const found = snapshot.resolve(model.name, at);
+    const resolution = snapshot.resolve(model.name, at);
     return (
-      found.kind === 'found' &&
-      (kind === undefined || found.model.kind === kind) &&
-      isOpen(found.model) &&
-      found.lanes.some(({ lane }) => caller.allowedRegions?.has(lane.region) ?? true)
+      resolution.kind === 'found' &&
+      (kind === undefined || resolution.model.kind === kind) &&
+      isOpen(resolution.model) &&
+      resolution.lanes.some(({ lane }) => caller.allowedRegions?.has(lane.region) ?? true)
     );
   });
 };

@@ -1,29 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { fromUnknown, type JsonFields } from '../../kernel';
 import type { Caller } from '../../keys';
-import type { AutoTrace, Call } from '../intake';
+import type { AutoTrace, GatewayCall } from '../intake';
 import type { Admission } from './admission';
 
-/** The model that was chosen for a request, and its stand-ins. */
 export interface ChosenRoute extends AutoTrace {
   readonly admission: Admission;
-  answered(model: string): void;
-  /** Another model stands in; null where this route may not ask it. */
-  instead(other: Admission): Admission | null;
-  /** The next stand-in; null when there is none. */
+  recordAnswer(model: string): void;
+  /** Switches to another model; null if this route is not allowed to call it. */
+  switchTo(other: Admission): Admission | null;
   next(): Admission | null;
 }
 
-/** Chooses models for requests that leave it to the service. */
 export interface ModelChooser {
-  /** It is null where the catalogue has a model of this name. */
-  choose(call: Call): Promise<ChosenRoute | null>;
+  /** Null if the catalogue has a model of this name. */
+  choose(call: GatewayCall): Promise<ChosenRoute | null>;
 
-  /** Itself as a model of the list; null where the caller cannot ask for it. */
+  /** The `auto` entry of the model list; null if the caller cannot use it. */
   modelFor(caller: Caller): Promise<JsonFields | null>;
 }
 
-/** Automatic choice registers itself here. Without it, the reference model answers for `auto`. */
+/** Automatic choice registers here. Without it, the default model answers for `auto`. */
 @Injectable()
 export class RegisteredChooser {
   private chooser: ModelChooser | null = null;
@@ -32,7 +29,7 @@ export class RegisteredChooser {
     this.chooser = chooser;
   }
 
-  choose(call: Call): Promise<ChosenRoute | null> | null {
+  choose(call: GatewayCall): Promise<ChosenRoute | null> | null {
     return this.chooser?.choose(call) ?? null;
   }
 
@@ -41,10 +38,10 @@ export class RegisteredChooser {
   }
 }
 
-/** Where the model that was chosen fails or cannot be asked, before its answer began, the next one is tried. */
-export function standIn(chosen: ChosenRoute, error: unknown): Admission | null {
+/** Returns the next stand-in if the chosen model fails or cannot be called before its response started. */
+export function nextStandIn(chosen: ChosenRoute, error: unknown): Admission | null {
   const { status, code } = fromUnknown(error);
-  // A translation refuses before anything is sent: another model may need none.
+  // A conversion refuses before anything is sent: another model might need none.
   const isUntranslatable = code === 'unsupported_parameter';
   return status >= 500 || code === 'supplier_limit' || isUntranslatable ? chosen.next() : null;
 }

@@ -1,28 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { Fee, FeeRequest, PriceComponent } from '#extension';
 import type { PricedLane, PriceView } from '../../catalogue';
-import { Extensions, type Owned } from '../../extensions';
-import { fault, type Surcharge, surcharged } from '../../kernel';
-import type { Call } from '../intake';
+import { Extensions, type ExtensionPart } from '../../extensions';
+import { fault, type Surcharge, withSurcharges } from '../../kernel';
+import type { GatewayCall } from '../intake';
 
-/** A million dollars a call, and a thousand times the price: more is a slip. */
-const MOST_NANO = 1_000_000_000_000_000n;
-const MOST_SHARE = 1_000_000_000;
-/** A fee that is another for every request is not kept. */
-const MOST_PRICES = 10_000;
+/** Limits of a fee: a million dollars per call, or a thousand times the price. A higher fee is a mistake. */
+const MAX_FEE_NANO = 1_000_000_000_000_000n;
+const MAX_FEE_SHARE = 1_000_000_000;
+/** Cache limit per price: fees that differ for every request are not cached. */
+const MAX_CACHED_PRICES = 10_000;
 
-/** The fees of extensions, as part of the prices that a request is held and charged by. */
 @Injectable()
 export class Surcharges {
-  private readonly components: readonly Owned<PriceComponent>[] | null;
-  private readonly known = new WeakMap<PriceView, Map<string, PriceView>>();
+  private readonly components: readonly ExtensionPart<PriceComponent>[] | null;
+  private readonly pricesWithFees = new WeakMap<PriceView, Map<string, PriceView>>();
 
   constructor({ priceComponents }: Extensions) {
     this.components = priceComponents.length === 0 ? null : priceComponents;
   }
 
-  /** The same lanes, each with what its price is for this caller. */
-  on(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+  apply(lanes: readonly PricedLane[], call: GatewayCall): readonly PricedLane[] {
     const { components } = this;
     if (components === null) return lanes;
     return lanes.map((priced) => {
@@ -34,23 +32,28 @@ export class Surcharges {
     });
   }
 
-  /** One price for all requests with these fees: rates are looked up by it. */
+  /** Returns the same object for the same fees, as rates are looked up by identity. */
   private priceWith(price: PriceView, surcharges: readonly Surcharge[]): PriceView {
-    let known = this.known.get(price);
-    if (known === undefined || known.size >= MOST_PRICES)
-      this.known.set(price, (known = new Map<string, PriceView>()));
+    let known = this.pricesWithFees.get(price);
+    if (known === undefined || known.size >= MAX_CACHED_PRICES)
+      this.pricesWithFees.set(price, (known = new Map<string, PriceView>()));
     const terms = JSON.stringify(surcharges);
-    let found = known.get(terms);
-    if (found === undefined) {
+    let priceWithFees = known.get(terms);
+    if (priceWithFees === undefined) {
       const { rates } = price;
-      found = { ...price, rates: surcharged(rates, surcharges), surcharges, ratesWithoutFees: rates };
-      known.set(terms, found);
+      priceWithFees = {
+        ...price,
+        rates: withSurcharges(rates, surcharges),
+        surcharges,
+        ratesWithoutFees: rates,
+      };
+      known.set(terms, priceWithFees);
     }
-    return found;
+    return priceWithFees;
   }
 }
 
-function feeRequestOf({ operation, model, tags, inbound }: Call, { lane }: PricedLane): FeeRequest {
+function feeRequestOf({ operation, model, tags, inbound }: GatewayCall, { lane }: PricedLane): FeeRequest {
   const { keyId, attribution } = inbound.caller;
   const { userId, organisationId, departmentId, projectId } = attribution;
   return {
@@ -63,8 +66,11 @@ function feeRequestOf({ operation, model, tags, inbound }: Call, { lane }: Price
   };
 }
 
-/** Nothing is served at a price that is not known. */
-function surchargeOf({ name, part }: Owned<PriceComponent>, request: FeeRequest): readonly Surcharge[] {
+/** Throws if the fee cannot be determined: nothing is served at an unknown price. */
+function surchargeOf(
+  { name, part }: ExtensionPart<PriceComponent>,
+  request: FeeRequest,
+): readonly Surcharge[] {
   let cause: unknown;
   try {
     const fee = part.fee(request);
@@ -81,9 +87,9 @@ function surchargeOf({ name, part }: Owned<PriceComponent>, request: FeeRequest)
 }
 
 const isAmount = (value: unknown): boolean =>
-  value === undefined || (typeof value === 'bigint' && value >= 0n && value <= MOST_NANO);
+  value === undefined || (typeof value === 'bigint' && value >= 0n && value <= MAX_FEE_NANO);
 
-/** A promise has no amounts, and would pass for a fee of nothing. */
+/** Rejects promises, which would pass for a fee of zero. */
 const isFee = (fee: unknown): fee is Fee => {
   if (typeof fee !== 'object' || fee === null || 'then' in fee) return false;
   const { perCall, perMillionTokens, share = 0 } = fee as Fee;
@@ -92,7 +98,7 @@ const isFee = (fee: unknown): fee is Fee => {
     isAmount(perMillionTokens) &&
     Number.isInteger(share) &&
     share >= 0 &&
-    share <= MOST_SHARE
+    share <= MAX_FEE_SHARE
   );
 };
 

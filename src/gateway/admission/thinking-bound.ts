@@ -1,36 +1,46 @@
 import type { LaneView, ModelView } from '../../catalogue';
 import type { SupplierStyles } from '../../routing';
 import { forbidsThinking, THINKING_FIELDS } from '../../vendors';
-import { type Call, MAX_THINKING_TOKENS } from '../intake';
-import { isSpoken } from '../operations/operation';
+import { type GatewayCall, MAX_THINKING_TOKENS } from '../intake';
+import { isPassThrough } from '../operations/operation';
 import type { Admission } from './admission';
 
-/** Tokens of thinking that one of the lanes can bill beyond the limit of an answer. */
-export function thinkingBoundOf(call: Call, { model, lanes }: Admission, styles: SupplierStyles): number {
+export function thinkingBoundOf(
+  call: GatewayCall,
+  { model, lanes }: Admission,
+  styles: SupplierStyles,
+): number {
   let bound = 0;
   for (const { lane } of lanes) {
-    const tokens = Math.max(requested(call, lane, styles), unrequested(call, model, lane, styles));
+    const tokens = Math.max(
+      requestedThinking(call, lane, styles),
+      defaultThinking(call, model, lane, styles),
+    );
     if (tokens > bound) bound = tokens;
   }
   return bound;
 }
 
-/** The caller's own number counts on lanes that get one of the fields which set it. */
-function requested(call: Call, lane: LaneView, styles: SupplierStyles): number {
-  const { thinkingBeside, operation, needs, inbound } = call;
-  if (thinkingBeside === 0) return 0;
-  if (!isSpoken(operation, styles.wireFor(lane, operation.name, needs))) return 0;
-  const takesOne = [...THINKING_FIELDS].some(
+/** The caller's number counts on lanes that take one of the fields that set it. */
+function requestedThinking(call: GatewayCall, lane: LaneView, styles: SupplierStyles): number {
+  const { extraThinkingTokens, operation, needs, inbound } = call;
+  if (extraThinkingTokens === 0) return 0;
+  if (!isPassThrough(operation, styles.wireFor(lane, operation.name, needs))) return 0;
+  const takesAnyField = [...THINKING_FIELDS].some(
     (name) => Object.hasOwn(inbound.body, name) && styles.takesField(lane, operation.name, name),
   );
-  return takesOne ? thinkingBeside : 0;
+  return takesAnyField ? extraThinkingTokens : 0;
 }
 
 /**
- * A model that thinks beyond the limit without being asked. Nothing is known of a reasoning model behind a supplier
- * without facts, so the larger bound applies until its facts say otherwise.
+ * For models that think beyond the limit by default. Reasoning models of a supplier without facts get the larger limit.
  */
-function unrequested(call: Call, model: ModelView, lane: LaneView, styles: SupplierStyles): number {
+function defaultThinking(
+  call: GatewayCall,
+  model: ModelView,
+  lane: LaneView,
+  styles: SupplierStyles,
+): number {
   const { facts } = lane;
   if (facts.thinksOutsideMaxTokens === false) return 0;
   const isAssumed =

@@ -2,194 +2,191 @@ import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
-import { type RoutedCall, withheld } from '../admission';
+import { type RoutedCall, withheldFieldError } from '../admission';
 import type { AttemptTools } from './attempt-tools';
-import { exhausted } from './exhausted';
-import { isCredentialRefused, type Judgement } from './judge';
-import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
+import { exhaustedError } from './exhausted-error';
+import { isCredentialRefused, type FailedAttempt } from './classify-failure';
+import type { LaneResponseReader, LaneResponse, LaneAttempt, StreamFactory } from './lane-response';
 import { blameOf } from './lane-blame';
-import { LaneCall, type Tried } from './lane-call';
-import { lanesIn, LaneTurns, MOST_LANES, recordOf } from './lane-turns';
+import { LaneCall, type AttemptResult } from './lane-call';
+import { countLanes, LaneSequence, MAX_LANES, recordOf } from './lane-sequence';
 import { ProbeWait } from './probe-wait';
-import { SameLane } from './same-lane';
+import { SameLaneRetry } from './same-lane-retry';
 import { gateRequestOf } from '../intake';
-import type { AskedContent } from '../trace/call-content';
-import type { AskedOfLane } from '../trace/lane-span';
+import type { TracedRequest } from '../trace/call-content';
+import type { LaneRequestAttributes } from '../trace/lane-span';
 import type { RequestTrace } from '../trace/request-trace';
 
-const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
+const notCalledCodes: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
 /**
- * Sends a request to its lanes in turn until one answers. Failover happens only before the caller has a part of the
- * answer, over at most three lanes and within the retry budget. A lane with `retries` is first asked again itself.
- * Every try is recorded.
+ * Sends a request to its lanes in turn until one responds; a lane with `retries` is retried first. Failover stops at
+ * the first output, the maximum number of lanes, or an empty retry budget.
  */
 export class Attempts {
-  /** The try that is under way, or the last one. */
   current: LaneCall | null = null;
-  /** The lane that was answering when the caller left or the key ended. */
-  abandoned: LaneTry | null = null;
-  /** The try before, if it failed. */
-  private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
+  /** The lane that was responding when the caller left or the key was revoked. */
+  abandoned: LaneAttempt | null = null;
+  private lastFailure: { readonly route: PlannedLane; readonly tried: FailedAttempt } | null = null;
   private readonly startedMs = monotonicMs();
   private readonly keyId: number;
   private readonly records: AttemptRecord[];
   private readonly trace: RequestTrace | null;
-  private readonly turns: LaneTurns;
-  private sameLane: SameLane | null = null;
+  private readonly turns: LaneSequence;
+  private sameLane: SameLaneRetry | null = null;
 
   constructor(
     private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
-    private readonly answers: AnswerReader,
-    /** Every try for this request, of an earlier model too, and what telemetry hears of it. */
+    private readonly answers: LaneResponseReader,
     { tries, trace }: { readonly tries: AttemptRecord[]; readonly trace: RequestTrace | null },
   ) {
     this.records = tries;
     this.trace = trace;
     this.keyId = routed.call.inbound.caller.keyId;
-    this.turns = new LaneTurns(routed, tools, tries, this.startedMs);
+    this.turns = new LaneSequence(routed, tools, tries, this.startedMs);
   }
 
-  /** The caller left, the key ended, or the service stops: the request needs no answer any more. */
+  /** True if the request needs no response any more: the caller left, the key was revoked, or the service stops. */
   get stopped(): boolean {
     return this.routed.work.stopped !== null;
   }
 
-  /** This says whether lanes of another model could be tried. */
-  get mayGoOn(): boolean {
-    return !this.stopped && lanesIn(this.records) < MOST_LANES;
+  get canTryMore(): boolean {
+    return !this.stopped && countLanes(this.records) < MAX_LANES;
   }
 
-  /** This says whether another lane could be tried. */
   get hasMore(): boolean {
     return this.turns.hasMore;
   }
 
-  /** `continued` reads a stream that is to go on where an earlier one broke off. */
-  async answer(continued: StreamOf | null = null): Promise<LaneAnswer> {
+  /** Runs attempts until a lane responds. `continued` reads a stream that resumes where an earlier one broke off. */
+  async run(continued: StreamFactory | null = null): Promise<LaneResponse> {
     const { routed, turns } = this;
-    const outcomes: Judgement[] = [];
+    const outcomes: FailedAttempt[] = [];
     let probes: ProbeWait | null = null;
     do {
       for (let route = turns.next(outcomes); route !== null; route = turns.next(outcomes)) {
-        let outcome: Judgement | null = null;
-        /** The reasoning with which the lane refused the request. */
-        let refused: readonly string[] | null = null;
+        let outcome: FailedAttempt | null = null;
+        let refusedReasoning: readonly string[] | null = null;
         let permit = turns.acquire(route, monotonicMs());
         while (permit !== null) {
-          const call = this.begin(route, { permit, continued, withoutReasoning: refused !== null });
+          const call = this.startCall(route, {
+            permit,
+            continued,
+            withoutReasoning: refusedReasoning !== null,
+          });
           const startedMs = monotonicMs();
-          const tried = this.ended(call, await call.run(), startedMs);
-          if (tried.kind === 'answered') {
-            if (refused !== null) this.tools.owners.disown(refused);
-            return tried.answer;
+          const result = this.recordResult(call, await call.run(), startedMs);
+          if (result.kind === 'answered') {
+            if (refusedReasoning !== null) this.tools.owners.disown(refusedReasoning);
+            return result.answer;
           }
-          if (await call.mayBeMended(tried)) {
-            refused = call.shown;
+          if (await call.canRetryWithoutReasoning(result)) {
+            refusedReasoning = call.sentReasoning;
             permit = turns.acquire(route, monotonicMs());
             if (permit !== null) continue;
           }
-          // A caller's mistake would fail on every lane, unless only a backup complains.
-          if (tried.kind === 'refused' && isOfEveryLane(tried) && outcomes.length === 0) throw tried.problem;
-          outcome = tried;
-          permit = await this.again(route, tried);
+          // A caller's mistake would fail on every lane, unless only a backup lane complains.
+          if (result.kind === 'refused' && failsOnEveryLane(result) && outcomes.length === 0)
+            throw result.problem;
+          outcome = result;
+          permit = await this.retryOnSameLane(route, result);
         }
-        if (outcome !== null && !isOvertaken(outcome)) outcomes.push(outcome);
+        if (outcome !== null && !wasBreakerOpened(outcome)) outcomes.push(outcome);
       }
       turns.restart();
       probes ??= new ProbeWait(routed, this.tools.health);
-      // Where every lane rests, the request waits for the probe that tests one.
-    } while (outcomes.length === 0 && (await probes.succeeded()));
+      // If all circuit breakers are open, the request waits for a probe.
+    } while (outcomes.length === 0 && (await probes.waitForLane()));
     if (routed.work.stopped !== null) throw routed.work.stopped;
-    if (routed.withheldBy !== null) throw withheld(routed.call, routed.withheldBy);
-    throw exhausted(outcomes, routed.plan, this.tools.health, this.keyId);
+    if (routed.withheldBy !== null) throw withheldFieldError(routed.call, routed.withheldBy);
+    throw exhaustedError(outcomes, routed.plan, this.tools.health, this.keyId);
   }
 
-  /** A streamed answer is complete. */
-  done({ permit }: LaneAnswer): void {
+  complete({ permit }: LaneResponse): void {
     permit.succeeded(monotonicMs());
   }
 
-  /** The last lane's answer broke off in the middle. */
-  broke(answer: LaneAnswer, problem: Fault): void {
+  fail(answer: LaneResponse, problem: Fault): void {
     const { permit, status } = answer;
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
-    this.trace?.moved(problem);
+    this.trace?.noteFailure(problem);
     if (this.stopped) return;
-    this.log('stream failed', answer.route, { status, problem });
+    this.logWarning('stream failed', answer.route, { status, problem });
     const failure = { status: null, problem, milliseconds: 0 };
     permit.failed(monotonicMs(), { ...blameOf(this.routed.call.inbound, failure), status });
   }
 
-  private begin(
+  private startCall(
     route: PlannedLane,
     {
       permit,
       continued,
       withoutReasoning,
-    }: { permit: LanePermit; continued: StreamOf | null; withoutReasoning: boolean },
+    }: { permit: LanePermit; continued: StreamFactory | null; withoutReasoning: boolean },
   ): LaneCall {
-    if (this.failed !== null) this.logMove(this.failed, route);
+    if (this.lastFailure !== null) this.logMove(this.lastFailure, route);
     const failover = this.turns.isFailover(route);
     const { call } = this.routed;
-    const span = this.trace?.asked(route.lane, askedOf(call), contentOf(call)) ?? null;
+    const span = this.trace?.request(route.lane, requestAttributes(call), traceableContent(call)) ?? null;
     const lane = { routed: this.routed, route, permit, failover, withoutReasoning, span };
     return (this.current = new LaneCall(lane, this.answers, continued, this.turns, this.tools));
   }
 
-  /** Records the outcome of a try. Throws where the request was stopped meanwhile. */
-  private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
+  /** Records the outcome of an attempt. Throws if the request was stopped meanwhile. */
+  private recordResult(call: LaneCall, result: AttemptResult, startedMs: number): AttemptResult {
     const { work } = this.routed;
     const { route } = call.lane;
     const now = monotonicMs();
-    if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
-    if (this.trace !== null) this.tell(this.trace, call, tried);
-    this.note(call, tried, { startedMs, endedMs: now });
-    if (tried.kind === 'answered') this.tools.health.began(route.lane, now - startedMs, now);
-    else this.failed = { route, tried };
-    const isWhole = tried.kind === 'answered' && tried.answer.whole !== null;
-    // A whole answer counts, also for a caller who has left.
-    if (work.stopped !== null && !isWhole) {
-      if (!work.stoppedByService && call.begun) this.abandoned = call.lane;
+    if (!wasNotCalled(result)) this.records.push(recordOf(route, result, now - startedMs));
+    if (this.trace !== null) this.traceResult(this.trace, call, result);
+    this.updateHealth(call, result, { startedMs, endedMs: now });
+    if (result.kind === 'answered') this.tools.health.recordLatency(route.lane, now - startedMs, now);
+    else this.lastFailure = { route, tried: result };
+    const isComplete = result.kind === 'answered' && result.answer.complete !== null;
+    // A complete response counts even if the caller has left.
+    if (work.stopped !== null && !isComplete) {
+      if (!work.stoppedByService && call.hasStarted) this.abandoned = call.lane;
       throw work.stopped;
     }
-    return tried;
+    return result;
   }
 
-  /** A stream goes on; what is whole, or failed, has ended. */
-  private tell(trace: RequestTrace, { lane: { span } }: LaneCall, tried: Tried): void {
-    if (tried.kind === 'answered') {
-      const { whole } = tried.answer;
-      if (whole !== null) span?.ended(whole);
+  private traceResult(trace: RequestTrace, { lane: { span } }: LaneCall, result: AttemptResult): void {
+    if (result.kind === 'answered') {
+      const { complete: whole } = result.answer;
+      if (whole !== null) span?.end(whole);
       return;
     }
-    const { status, problem } = tried;
-    trace.moved(problem);
-    span?.ended({ status, problem, usage: null, finishReason: null, isUnasked: isUnasked(tried) });
+    const { status, problem } = result;
+    trace.noteFailure(problem);
+    span?.end({ status, problem, usage: null, finishReason: null, isUnasked: wasNotCalled(result) });
   }
 
-  private again(route: PlannedLane, tried: Tried): Promise<LanePermit | null> | null {
+  private retryOnSameLane(route: PlannedLane, result: AttemptResult): Promise<LanePermit | null> | null {
     if (route.lane.retries === 0) return null;
-    this.sameLane ??= new SameLane(this.routed, this.tools, this.startedMs);
-    return this.sameLane.again(route, tried);
+    this.sameLane ??= new SameLaneRetry(this.routed, this.tools, this.startedMs);
+    return this.sameLane.retry(route, result);
   }
 
-  /** Logs one line for every failover and every repeated try. */
-  private logMove({ route, tried }: { route: PlannedLane; tried: Judgement }, { lane }: PlannedLane): void {
-    this.log(route.lane === lane ? 'retry on the same lane' : 'failover', route, tried, {
+  private logMove(
+    { route, tried }: { route: PlannedLane; tried: FailedAttempt },
+    { lane }: PlannedLane,
+  ): void {
+    this.logWarning(route.lane === lane ? 'retry on the same lane' : 'failover', route, tried, {
       to_provider: lane.provider.name,
       to_model: lane.upstreamModel,
       to_region: lane.region,
     });
   }
 
-  private log(
+  private logWarning(
     event: string,
     { lane: from }: PlannedLane,
-    { status, problem }: Pick<Judgement, 'status' | 'problem'>,
-    more: object = {},
+    { status, problem }: Pick<FailedAttempt, 'status' | 'problem'>,
+    attributes: object = {},
   ): void {
     const { call } = this.routed;
     this.tools.logger.warn(event, {
@@ -203,32 +200,32 @@ export class Attempts {
       status,
       code: problem.code,
       cause: underlyingCause(problem),
-      ...more,
+      ...attributes,
     });
   }
 
-  private note(
+  private updateHealth(
     { lane: { route, permit }, isContinuation }: LaneCall,
-    tried: Tried,
+    result: AttemptResult,
     { startedMs, endedMs: now }: { readonly startedMs: number; readonly endedMs: number },
   ): void {
     const { lane } = route;
-    if (this.stopped || tried.kind === 'refused') return permit.neutral();
-    if (tried.kind === 'answered') {
+    if (this.stopped || result.kind === 'refused') return permit.neutral();
+    if (result.kind === 'answered') {
       this.tools.credentials.accepted(lane);
-      permit.answering(now);
-      if (tried.answer.stream === null) permit.succeeded(now);
+      permit.responseStarted(now);
+      if (result.answer.stream === null) permit.succeeded(now);
       return;
     }
-    const { problem, status, pauseMs } = tried;
-    if (isCredentialRefused(tried)) this.tools.credentials.refused(lane, status, problem);
+    const { problem, status, pauseMs } = result;
+    if (isCredentialRefused(result)) this.tools.credentials.refused(lane, status, problem);
     if (pauseMs > 0) permit.pause(now, pauseMs, problem);
-    if (isAccountSpent(problem)) permit.spent(now);
-    // A supplier that names a time to come back is healthy; no probe is needed.
+    if (isAccountSpent(problem)) permit.accountSpent(now);
+    // A supplier that names a retry time is healthy; no probe is needed.
     else if (pauseMs > 0 && problem.code === 'supplier_limit') permit.neutral();
-    // So is one that was not even asked.
-    else if (unasked.has(problem.code)) permit.neutral();
-    // A different answer is not the lane's fault either.
+    // A lane that was not called is not to blame.
+    else if (notCalledCodes.has(problem.code)) permit.neutral();
+    // A different continuation is not the lane's fault either.
     else if (isContinuation && problem.code === 'stream_interrupted') permit.neutral();
     else
       permit.failed(
@@ -238,7 +235,7 @@ export class Attempts {
   }
 }
 
-const askedOf = (call: RoutedCall['call']): AskedOfLane => ({
+const requestAttributes = (call: RoutedCall['call']): LaneRequestAttributes => ({
   stream: call.stream,
   choices: call.choices,
   maxOutputTokens: call.operation.limitFields.length === 0 ? null : call.maxOutputTokens,
@@ -247,19 +244,21 @@ const askedOf = (call: RoutedCall['call']): AskedOfLane => ({
   hasMedia: call.measure !== null && call.measure.mediaBytes > 0,
 });
 
-/** Null unless the caller's organisation lets spans hold it. */
-const contentOf = (call: RoutedCall['call']): AskedContent | null =>
+/** Null unless the caller's organisation allows content in spans. */
+const traceableContent = (call: RoutedCall['call']): TracedRequest | null =>
   call.inbound.caller.tellsContent === true
     ? { body: call.inbound.body, choices: call.choices, texts: () => gateRequestOf(call).texts }
     : null;
 
-/** Services check bodies by rules of their own and say so with 422: another may take what this one does not. */
-const isOfEveryLane = (tried: Judgement): boolean =>
-  !isUnasked(tried) && !(tried.status === 422 && tried.problem.code === 'invalid_request');
+/** Services validate bodies by their own rules and respond with 422: another lane could accept the request. */
+const failsOnEveryLane = (failure: FailedAttempt): boolean =>
+  !wasNotCalled(failure) && !(failure.status === 422 && failure.problem.code === 'invalid_request');
 
-/** The lane could not be given the request at all, or opened while the request waited for a connection. */
-const isUnasked = (tried: Tried): boolean =>
-  (tried.kind === 'refused' && tried.status === null) || isOvertaken(tried);
+/**
+ * The lane could not take the request at all, or its circuit breaker opened while the request waited for a connection.
+ */
+const wasNotCalled = (result: AttemptResult): boolean =>
+  (result.kind === 'refused' && result.status === null) || wasBreakerOpened(result);
 
-const isOvertaken = (tried: Tried): boolean =>
-  tried.kind === 'failed' && tried.problem.code === 'no_providers_available';
+const wasBreakerOpened = (result: AttemptResult): boolean =>
+  result.kind === 'failed' && result.problem.code === 'no_providers_available';

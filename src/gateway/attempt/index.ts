@@ -1,13 +1,20 @@
 import { AttemptTools } from './attempt-tools';
 
-export { failoversIn } from './lane-turns';
+export { failoversIn } from './lane-sequence';
 export { AttemptTools } from './attempt-tools';
 export { Attempts } from './attempts';
-export type { AnswerReader, Delivery, LaneAnswer, LaneStream, LaneTry, ReadError } from './lane-answer';
+export type {
+  LaneResponseReader,
+  Delivery,
+  LaneResponse,
+  LaneStream,
+  LaneAttempt,
+  ReadError,
+} from './lane-response';
 export { hidesUsage } from './outbound';
 export { markOf } from './reasoning-owners';
-export { isRefusal } from './judge';
+export { isRefusal } from './classify-failure';
 export { failureOf } from './stream-failure';
-export { withoutUnknown } from './without-unknown';
+export { withoutOmitted } from './without-omitted';
 
 export const attemptStage = [AttemptTools];

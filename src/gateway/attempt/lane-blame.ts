@@ -1,38 +1,37 @@
 import type { ErrorCode } from '../../kernel';
 import type { LaneFailure } from '../../routing';
 import type { Inbound } from '../intake';
-import type { Judgement } from './judge';
+import type { FailedAttempt } from './classify-failure';
 
-/** Statuses that concern the supplier or our credential; any other may be the request's fault. */
-const ofTheSupplier: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
-/** The same as error types, in a stream or under a status of success. */
-const inItsWords: ReadonlySet<ErrorCode> = new Set(['provider_unavailable', 'supplier_limit']);
-/** The connection failed, independent of the request. */
-const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
+/** Statuses that concern the supplier or our credential; any other could be the request's fault. */
+const supplierStatuses: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
+/** Error codes with the same meaning, inside a stream or a successful response. */
+const supplierCodes: ReadonlySet<ErrorCode> = new Set(['provider_unavailable', 'supplier_limit']);
+/** Error codes of connection failures, which do not depend on the request. */
+const connectionCodes: ReadonlySet<ErrorCode> = new Set([
   'upstream_unavailable',
   'stream_interrupted',
   'configuration_error',
 ]);
 
 /**
- * The request may have caused such a failure: a 404, an internal error, an unreadable answer, or silence over
- * a long prompt. A single one could also be the lane's fault, so they count by key.
+ * Returns true if the request could be the cause: a 404, an internal error, an unreadable response, or a timeout on a
+ * long prompt. A single such failure could be the lane's fault, so they count by key.
  */
-const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
-  if (inItsWords.has(problem.code)) return false;
-  return status === null ? !ofTheConnection.has(problem.code) : !ofTheSupplier.has(status);
+const isCallerMayBeCause = ({ status, problem }: Pick<FailedAttempt, 'status' | 'problem'>): boolean => {
+  if (supplierCodes.has(problem.code)) return false;
+  return status === null ? !connectionCodes.has(problem.code) : !supplierStatuses.has(status);
 };
 
-type Failed = Omit<LaneFailure, 'isCallerMayBeCause' | 'owner'>;
+type BlamedFailure = Omit<LaneFailure, 'isCallerMayBeCause' | 'owner'>;
 
-/** A failure as reported to a lane's health, and the key whose request it was. */
-export const blameOf = ({ caller }: Inbound, failed: Failed): LaneFailure => ({
-  ...failed,
-  isCallerMayBeCause: isCallerMayBeCause(failed),
+export const blameOf = ({ caller }: Inbound, failure: BlamedFailure): LaneFailure => ({
+  ...failure,
+  isCallerMayBeCause: isCallerMayBeCause(failure),
   owner: ownerOf(caller.attribution),
 });
 
-/** Keys are free to make: all keys of one organisation or user count as one. */
+/** Keys are free to create, so all keys of one organisation or user count as one owner. */
 function ownerOf({ organisationId, userId, keyId }: Inbound['caller']['attribution']): string {
   if (organisationId !== null) return `organisation ${organisationId}`;
   return userId === null ? `key ${keyId}` : `user ${userId}`;

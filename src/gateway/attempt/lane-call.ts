@@ -1,89 +1,87 @@
 import type { LaneView } from '../../catalogue';
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
 import type { Dropped } from '../../protocol';
-import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
+import type { ResponseHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { HeldCall } from '../admission';
 import type { AttemptTools } from './attempt-tools';
-import { judge, judgeBegun, type Judgement } from './judge';
-import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
-import { FirstTokenTimer, openStream } from './opening';
-import { type Outbound, outboundFor } from './outbound';
+import { classifyFailure, classifyResponseFailure, type FailedAttempt } from './classify-failure';
+import type { LaneResponseReader, LaneResponse, LaneAttempt, StreamFactory } from './lane-response';
+import { FirstTokenTimer, openStream } from './open-stream';
+import { type OutboundRequest, createOutbound } from './outbound';
 import type { ReasoningReader } from './reasoning-owners';
 
 const BAD_REQUEST = 400;
 
-/** No lane is told more than its model writes. */
-const cappedFor = ({ cappedOutput }: HeldCall, { facts }: LaneView): number | undefined =>
+/** Never sends a lane a higher limit than its model's. */
+const cappedOutputFor = ({ cappedOutput }: HeldCall, { facts }: LaneView): number | undefined =>
   cappedOutput === null ? undefined : Math.min(cappedOutput, facts.maxOutput ?? Infinity);
 
-export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
+export type AttemptResult = { readonly kind: 'answered'; readonly answer: LaneResponse } | FailedAttempt;
 
-/** One call to one lane, until the first useful event of a stream or the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
-  /** The lane does not get these parts of the request. */
   dropped: readonly Dropped[] = [];
-  private outbound: Outbound | null = null;
+  private outbound: OutboundRequest | null = null;
   private readonly reader: ReasoningReader;
 
   constructor(
-    readonly lane: LaneTry,
-    private readonly answers: AnswerReader,
-    /** Reads a stream that is to go on where an earlier one broke off; null for any other. */
-    private readonly continued: StreamOf | null,
-    /** Reserves the next try: only if there is one is it worth giving up this call. */
+    readonly lane: LaneAttempt,
+    private readonly answers: LaneResponseReader,
+    /** Reads a stream that continues an earlier one; null otherwise. */
+    private readonly continued: StreamFactory | null,
+    /** Reserves the next attempt; without a reservation this call is not given up. */
     private readonly turns: { reserve(): boolean },
     private readonly tools: AttemptTools,
   ) {
     this.reader = tools.owners.readerFor(lane.route.lane.provider, lane.withoutReasoning);
   }
 
-  /** The signed reasoning of earlier turns that the lane was shown. */
-  get shown(): readonly string[] {
-    return this.reader.shown;
+  get sentReasoning(): readonly string[] {
+    return this.reader.sent;
   }
 
-  /** This says whether bytes may have left: the supplier may be at work. */
-  get begun(): boolean {
-    return this.exchange?.begun === true;
+  get hasStarted(): boolean {
+    return this.exchange?.hasStarted === true;
   }
 
   get isContinuation(): boolean {
     return this.continued !== null;
   }
 
-  async run(): Promise<Tried> {
+  async run(): Promise<AttemptResult> {
     const { routed, route } = this.lane;
     const { styles, settings, health } = this.tools;
     const { provider } = route.lane;
-    // Only a stream shows whether something is coming.
+    // Only a stream shows progress before the end.
     const firstToken = routed.call.stream
       ? new FirstTokenTimer(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
-    let outbound: Outbound | null = null;
+    let outbound: OutboundRequest | null = null;
     let secrets: CallSecrets | null = null;
-    let head: AnswerHead | null = null;
+    let head: ResponseHead | null = null;
     try {
-      const making = outboundFor(routed, route.lane, styles, this.reader);
-      outbound = this.outbound = making instanceof Promise ? await making : making;
+      const preparing = createOutbound(routed, route.lane, styles, this.reader);
+      outbound = this.outbound = preparing instanceof Promise ? await preparing : preparing;
       this.dropped = [...outbound.dropped, ...(outbound.translation?.dropped ?? [])];
       const sending = this.send(outbound);
-      const sent = sending instanceof Promise ? await sending : sending;
-      const { exchange } = sent;
-      ({ secrets } = sent);
-      if (sent.dropped.length > 0) this.dropped = [...this.dropped, ...sent.dropped];
+      const sentCall = sending instanceof Promise ? await sending : sending;
+      const { exchange } = sentCall;
+      ({ secrets } = sentCall);
+      if (sentCall.dropped.length > 0) this.dropped = [...this.dropped, ...sentCall.dropped];
       this.watch(exchange, firstToken);
-      const whole = firstToken === null ? await exchange.complete() : null;
-      head = whole ?? (await exchange.head);
+      const completeResponse = firstToken === null ? await exchange.readResponse() : null;
+      head = completeResponse ?? (await exchange.head);
       if (head.status >= 300) {
-        const error = sent.judge(head, whole?.body ?? (await exchange.whole()));
-        return judge(head, error, health.longestPauseMs(provider));
+        const error = sentCall.judge(head, completeResponse?.body ?? (await exchange.readBody()));
+        return classifyFailure(head, error, health.maxPauseMs(provider));
       }
-      const answer = this.answerOf(outbound, head, sent);
-      if (whole !== null) {
-        const read = this.answers.whole(answer, whole.body, (body) => sent.errorIn(whole, body));
-        if ('kind' in read) return judge(whole, read, health.longestPauseMs(provider));
-        answer.whole = read;
+      const answer = this.responseOf(outbound, head, sentCall);
+      if (completeResponse !== null) {
+        const result = this.answers.readComplete(answer, completeResponse.body, (body) =>
+          sentCall.errorIn(completeResponse, body),
+        );
+        if ('kind' in result) return classifyFailure(completeResponse, result, health.maxPauseMs(provider));
+        answer.complete = result;
       }
       if (firstToken !== null) {
         const stream = (answer.stream = (this.continued ?? this.answers.stream)(answer));
@@ -91,31 +89,39 @@ export class LaneCall {
       }
       return { kind: 'answered', answer };
     } catch (error) {
-      const read = fromUnknown(error);
-      const problem = secrets?.blankedFault(read) ?? read;
+      const cause = fromUnknown(error);
+      const problem = secrets?.redactFault(cause) ?? cause;
       // A failure before sending says nothing about the lane's health.
       if (outbound === null) return { kind: 'refused', status: null, problem };
-      if (head !== null) return judgeBegun(head.status, problem);
+      if (head !== null) return classifyResponseFailure(head.status, problem);
       return { kind: 'failed', status: null, problem, pauseMs: 0 };
     } finally {
       firstToken?.stop();
     }
   }
 
-  /** A refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise. */
-  async mayBeMended(tried: Tried): Promise<boolean> {
-    if (tried.kind !== 'refused' || tried.status !== BAD_REQUEST || tried.problem.code !== 'invalid_request')
+  /** Returns true if leaving out the reasoning of earlier turns would change the refused request. */
+  async canRetryWithoutReasoning(result: AttemptResult): Promise<boolean> {
+    if (
+      result.kind !== 'refused' ||
+      result.status !== BAD_REQUEST ||
+      result.problem.code !== 'invalid_request'
+    )
       return false;
     const { lane, outbound, tools } = this;
     if (lane.withoutReasoning || outbound === null) return false;
     const { provider } = lane.route.lane;
     const reader = tools.owners.readerFor(provider, true);
-    const other = await outboundFor(lane.routed, lane.route.lane, tools.styles, reader);
-    const [said, unsaid] = [outbound.body, other.body];
-    return said.kind === 'json' && unsaid.kind === 'json' && !said.text.bytes.equals(unsaid.text.bytes);
+    const withoutReasoning = await createOutbound(lane.routed, lane.route.lane, tools.styles, reader);
+    const [sentBody, bodyWithoutReasoning] = [outbound.body, withoutReasoning.body];
+    return (
+      sentBody.kind === 'json' &&
+      bodyWithoutReasoning.kind === 'json' &&
+      !sentBody.text.bytes.equals(bodyWithoutReasoning.text.bytes)
+    );
   }
 
-  private send({ body, wire, headers }: Outbound): SentCall | Promise<SentCall> {
+  private send({ body, wire, headers }: OutboundRequest): SentCall | Promise<SentCall> {
     const { routed, route, permit } = this.lane;
     const { call, held } = routed;
     const { client, settings, tracing } = this.tools;
@@ -129,7 +135,7 @@ export class LaneCall {
         stream: call.stream,
         headers: tracing.headersFor(route.lane.provider.name, headers, this.lane.span),
         sessionKey: call.session,
-        maxOutputTokens: cappedFor(held, route.lane),
+        maxOutputTokens: cappedOutputFor(held, route.lane),
       },
       {
         firstByteMs: call.stream
@@ -137,13 +143,13 @@ export class LaneCall {
           : settings.supplierFirstByteTimeoutMs,
         idleMs: settings.supplierIdleTimeoutMs,
         totalMs: settings.supplierTotalTimeoutMs,
-        // While the call waited for a connection, the lane's breaker may have opened.
-        changedMind: () => (permit.isOvertaken(monotonicMs()) ? fault('no_providers_available') : null),
+        // The lane's circuit breaker could have opened while the call waited for a connection.
+        changedMind: () => (permit.isOutdated(monotonicMs()) ? fault('no_providers_available') : null),
       },
     );
   }
 
-  /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
+  /** Aborts the call if the caller leaves, or if a silent stream can fail over to another lane. */
   private watch(exchange: SupplierExchange, firstToken: FirstTokenTimer | null): void {
     this.exchange = exchange;
     this.lane.routed.work.watch(exchange);
@@ -152,7 +158,11 @@ export class LaneCall {
     });
   }
 
-  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, secrets }: SentCall): LaneAnswer {
+  private responseOf(
+    outbound: OutboundRequest,
+    head: ResponseHead,
+    { exchange, secrets }: SentCall,
+  ): LaneResponse {
     return {
       ...this.lane,
       outbound,
@@ -162,7 +172,7 @@ export class LaneCall {
       secrets,
       dropped: this.dropped,
       stream: null,
-      whole: null,
+      complete: null,
       early: [],
     };
   }

@@ -6,126 +6,133 @@ import {
   type Fault,
   isLong,
   type JsonFields,
-  type JsonObjectText,
-  printedInSlices,
+  type ParsedJsonObject,
+  printJsonObjectInSlices,
   printedJsonObject,
-  readWritten,
+  readVerbatim,
   type Result,
 } from '../../kernel';
 import {
   dialects,
   type Dropped,
   gemini,
-  type Mended,
+  type RequestRepair,
   type ReplyContext,
-  type SupplierSide,
-  type Target,
+  type SupplierDialect,
+  type EncodingTarget,
 } from '../../protocol';
-import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
-import { leftOutOf, lostInConversion, type RoutedCall } from '../admission';
-import type { Call } from '../intake';
-import { isSpoken, isText } from '../operations/operation';
-import { stateless } from './stateless';
-import { withoutUnknown } from './without-unknown';
+import type { CallBody, SupplierStyles, WireDialect } from '../../routing';
+import { findOmittedParts, lostInConversion, type RoutedCall } from '../admission';
+import type { GatewayCall } from '../intake';
+import { isPassThrough, isText } from '../operations/operation';
+import { makeStateless } from './stateless';
+import { withoutOmitted } from './without-omitted';
 
-/** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
-export interface Outbound {
-  /** The supplier is asked in this dialect. */
+/** A request for one lane: the caller's bytes if both sides use the same dialect, otherwise a conversion. */
+export interface OutboundRequest {
   readonly wire: WireDialect;
-  /** The same where it is a dialect. */
-  readonly dialect: SupplierSide | null;
-  readonly body: OutgoingBody;
-  /** The caller's headers, without what the lane does not get of them. */
+  /** Codec of the dialect; null if the wire has none. */
+  readonly dialect: SupplierDialect | null;
+  readonly body: CallBody;
   readonly headers: IncomingHttpHeaders;
-  /** The translation says what was lost; null where there was none. */
+  /** Conversion losses and the context to convert the reply; null if passed through. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
-  /** These fields of the caller's body are not forwarded. */
   readonly dropped: readonly Dropped[];
 }
 
-type Routed = Pick<RoutedCall, 'call' | 'model' | 'held'>;
-type Reader = Pick<Target, 'reads' | 'withoutReasoning'>;
+type RoutedParts = Pick<RoutedCall, 'call' | 'model' | 'held'>;
+type ReasoningFilter = Pick<EncodingTarget, 'reads' | 'withoutReasoning'>;
 
-/** A promise only for a long body, which is read once more or printed in slices. */
-export function outboundFor(
-  routed: Routed,
+/** Returns a promise only for a long body, which is parsed again or serialised in slices. */
+export function createOutbound(
+  routed: RoutedParts,
   lane: LaneView,
   styles: SupplierStyles,
-  reader: Reader = {},
-): Outbound | Promise<Outbound> {
+  reader: ReasoningFilter = {},
+): OutboundRequest | Promise<OutboundRequest> {
   const { call, held } = routed;
   const wire = styles.wireFor(lane, call.operation.name, call.needs);
-  if (wire === undefined) throw notServed();
-  const isPassed = isSpoken(call.operation, wire);
-  // A conversion forwards and reports by its own rules.
-  const leftOut = isPassed ? leftOutOf(call, lane, held.forwardsUnknown, styles) : null;
-  const send = (known: Routed): Eventually<Outbound> => outboundIn(wire, known, lane, { styles, reader });
-  if (leftOut === null) return send(routed);
-  return after(withoutUnknown(call, leftOut), (inbound) =>
-    after(send({ ...routed, call: { ...call, inbound } }), (outbound) => ({
+  if (wire === undefined) throw notServedError();
+  const isPassedThrough = isPassThrough(call.operation, wire);
+  // A conversion forwards and reports fields by its own rules.
+  const omitted = isPassedThrough ? findOmittedParts(call, lane, held.forwardsUnknown, styles) : null;
+  const build = (routedCall: RoutedParts): Eventually<OutboundRequest> =>
+    buildOutbound(wire, routedCall, lane, { styles, reader });
+  if (omitted === null) return build(routed);
+  return whenReady(withoutOmitted(call, omitted), (inbound) =>
+    whenReady(build({ ...routed, call: { ...call, inbound } }), (outbound) => ({
       ...outbound,
-      dropped: [...leftOut.dropped, ...outbound.dropped],
+      dropped: [...omitted.dropped, ...outbound.dropped],
     })),
   );
 }
 
-function outboundIn(
+function buildOutbound(
   wire: WireDialect,
-  routed: Routed,
+  routed: RoutedParts,
   lane: LaneView,
-  { styles, reader }: { readonly styles: SupplierStyles; readonly reader: Reader },
-): Eventually<Outbound> {
+  { styles, reader }: { readonly styles: SupplierStyles; readonly reader: ReasoningFilter },
+): Eventually<OutboundRequest> {
   const { inbound, operation, serverTools } = routed.call;
-  const isPassed = isSpoken(operation, wire);
+  const isPassedThrough = isPassThrough(operation, wire);
   const target = {
     ...styles.of(lane.provider).target(lane),
     reads: reader.reads,
     withoutReasoning: reader.withoutReasoning,
   };
-  const mends =
-    isPassed && isText(operation) && operation.untouched !== true ? operation.dialect.mendRequest : null;
-  const isMended = mends !== null && mends(inbound.body, target) !== null;
-  const isPrinted =
+  const repair =
+    isPassedThrough && isText(operation) && operation.untouched !== true
+      ? operation.dialect.repairRequest
+      : null;
+  const needsRepair = repair !== null && repair(inbound.body, target) !== null;
+  const isSerialised =
     isText(operation) &&
-    (!isPassed || isMended || serverTools.limits !== null || operation.keepsAnswers === true);
-  const make = (body: JsonFields): Eventually<Outbound> =>
-    isPassed
-      ? after(passedOn(routed, body, wire), (passed) =>
-          mended(passed, (text) => (isMended ? mends(text, target) : null)),
+    (!isPassedThrough || needsRepair || serverTools.limits !== null || operation.keepsAnswers === true);
+  const build = (body: JsonFields): Eventually<OutboundRequest> =>
+    isPassedThrough
+      ? whenReady(passThrough(routed, body, wire), (passed) =>
+          applyRepair(passed, (text) => (needsRepair ? repair(text, target) : null)),
         )
-      : translated(routed, body, { target, wire });
-  return after(isPrinted ? readWritten(inbound, operation.dialect.written) : inbound.body, make);
+      : convert(routed, body, { target, wire });
+  return whenReady(isSerialised ? readVerbatim(inbound, operation.dialect.written) : inbound.body, build);
 }
 
 type Eventually<T> = T | Promise<T>;
 
-/** It takes no turn of the event loop where the value is there. */
-const after = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): Eventually<R> =>
+/** Applies `work` without an extra turn of the event loop if the value is not a promise. */
+const whenReady = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): Eventually<R> =>
   value instanceof Promise ? value.then(work) : work(value);
 
-function passedOn(
+function passThrough(
   { call, model }: Pick<RoutedCall, 'call' | 'model'>,
   body: JsonFields,
   wire: WireDialect,
-): Eventually<Outbound> {
+): Eventually<OutboundRequest> {
   const { operation } = call;
   const dialect = isText(operation) ? operation.dialect : null;
-  return after(ownBody(call, body), (own): Eventually<Outbound> => {
+  return whenReady(requestBody(call, body), (requestBodyParts): Eventually<OutboundRequest> => {
     const { headers } = call.inbound;
-    const limited = call.serverTools.insertedLimits.map(insertedLimit);
-    const passed = { wire, dialect, body: own, headers, translation: null, dropped: limited };
-    if (operation.keepsAnswers !== true || own.kind !== 'json') return passed;
-    const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
-    const { edits, dropped } = stateless(own.text.body, wantsReasoning);
-    return after(editedJsonObject(own.text, edits), (text) => ({
+    const insertedLimits = call.serverTools.insertedLimits.map(insertedLimitNotice);
+    const passed = {
+      wire,
+      dialect,
+      body: requestBodyParts,
+      headers,
+      translation: null,
+      dropped: insertedLimits,
+    };
+    if (operation.keepsAnswers !== true || requestBodyParts.kind !== 'json') return passed;
+    const wantsReasoning = requestBodyParts.text.body.store !== false && model.capabilities.has('reasoning');
+    const { edits, dropped } = makeStateless(requestBodyParts.text.body, wantsReasoning);
+    return whenReady(editedJsonObject(requestBodyParts.text, edits), (text) => ({
       ...passed,
       body: { kind: 'json', text },
-      dropped: [...limited, ...dropped],
+      dropped: [...insertedLimits, ...dropped],
     }));
   });
 }
 
-const insertedLimit = (name: string): Dropped => ({
+const insertedLimitNotice = (name: string): Dropped => ({
   loss: 'approximated',
   path: name,
   name,
@@ -134,32 +141,35 @@ const insertedLimit = (name: string): Dropped => ({
   count: 1,
 });
 
-/** The request with what a lane of the caller's dialect would refuse mended. */
-function mended(outbound: Outbound, mends: (body: JsonFields) => Mended | null): Eventually<Outbound> {
+function applyRepair(
+  outbound: OutboundRequest,
+  repair: (body: JsonFields) => RequestRepair | null,
+): Eventually<OutboundRequest> {
   const { body } = outbound;
-  const change = body.kind === 'json' ? mends(body.text.body) : null;
+  const change = body.kind === 'json' ? repair(body.text.body) : null;
   if (body.kind !== 'json' || change === null) return outbound;
   const { dropped, ...edits } = change;
-  return after(editedJsonObject(body.text, edits), (text) => ({
+  return whenReady(editedJsonObject(body.text, edits), (text) => ({
     ...outbound,
     body: { kind: 'json', text },
     dropped: [...outbound.dropped, ...dropped],
   }));
 }
 
-function translated(
+function convert(
   { call, held }: Pick<RoutedCall, 'call' | 'held'>,
-  asked: JsonFields,
-  { target: known, wire }: { target: Target; wire: WireDialect },
-): Eventually<Outbound> {
+  sourceBody: JsonFields,
+  { target: baseTarget, wire }: { target: EncodingTarget; wire: WireDialect },
+): Eventually<OutboundRequest> {
   const { operation, inbound } = call;
-  const dialect = dialectOf(wire);
-  if (!isText(operation)) throw notServed();
-  const request = valueOf(operation.dialect.decodeRequest(asked));
-  const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
-  const target = { ...known, maxOutputTokens: held.outputBound };
-  const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
-  return after(isLong(inbound) ? printedInSlices(body) : printedJsonObject(body), (text) => ({
+  const dialect = supplierDialect(wire);
+  if (!isText(operation)) throw notServedError();
+  const request = unwrap(operation.dialect.decodeRequest(sourceBody));
+  const limitedRequest =
+    held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
+  const target = { ...baseTarget, maxOutputTokens: held.outputBound };
+  const { body, reply, dropped } = unwrap(dialect.encodeRequest(limitedRequest, target));
+  return whenReady(isLong(inbound) ? printJsonObjectInSlices(body) : printedJsonObject(body), (text) => ({
     wire,
     dialect,
     body: { kind: 'json', text },
@@ -169,8 +179,10 @@ function translated(
   }));
 }
 
-/** The caller's bytes, with fields that suppliers require and limits for tools that had none. */
-function ownBody({ inbound, operation, serverTools }: Call, body: JsonFields): Eventually<OutgoingBody> {
+function requestBody(
+  { inbound, operation, serverTools }: GatewayCall,
+  body: JsonFields,
+): Eventually<CallBody> {
   const { form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { ...textOf(inbound), body };
@@ -179,30 +191,30 @@ function ownBody({ inbound, operation, serverTools }: Call, body: JsonFields): E
   const limits = serverTools.limits?.(body);
   if (missing.length === 0 && limits === undefined) return { kind: 'json', text };
   const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...limits };
-  return after(editedJsonObject(text, { set }), (edited) => ({ kind: 'json', text: edited }));
+  return whenReady(editedJsonObject(text, { set }), (edited) => ({ kind: 'json', text: edited }));
 }
 
-const textOf = ({ bytes, body, members, isRounded }: JsonObjectText): JsonObjectText => ({
+const textOf = ({ bytes, body, members, isRounded }: ParsedJsonObject): ParsedJsonObject => ({
   bytes,
   body,
   members,
   isRounded,
 });
 
-function dialectOf(wire: WireDialect): SupplierSide {
+function supplierDialect(wire: WireDialect): SupplierDialect {
   if (wire === 'gemini') return gemini;
   if (wire === 'chat' || wire === 'messages' || wire === 'responses') return dialects[wire];
-  throw notServed();
+  throw notServedError();
 }
 
-const notServed = (): Fault =>
+const notServedError = (): Fault =>
   fault('configuration_error', { message: 'The supplier of this model does not serve this operation.' });
 
-function valueOf<T>(result: Result<T, Fault>): T {
+function unwrap<T>(result: Result<T, Fault>): T {
   if (!result.ok) throw result.error;
   return result.value;
 }
 
-/** A chat stream reports usage only on request. We always request it, and hide it from callers who did not. */
-export const hidesUsage = ({ operation, stream, includeUsage }: Call): boolean =>
+/** A chat stream reports usage only on request: usage is always requested, and hidden from callers who did not ask. */
+export const hidesUsage = ({ operation, stream, includeUsage }: GatewayCall): boolean =>
   stream && !includeUsage && isText(operation) && operation.dialect.name === 'chat';

@@ -2,9 +2,8 @@ import { monotonicMs } from '../../kernel';
 import type { LaneHealth } from '../../routing';
 import type { RoutedCall } from '../admission';
 
-const LONGEST_WAIT_MS = 2_000;
+const MAX_WAIT_MS = 2_000;
 
-/** A request without an available lane waits here for a probe by another request. */
 export class ProbeWait {
   private readonly keyId: number;
   private until: number | null = null;
@@ -16,11 +15,11 @@ export class ProbeWait {
     this.keyId = routed.call.inbound.caller.keyId;
   }
 
-  /** The answer says whether a lane is open to everybody again, within two seconds in all. */
-  async succeeded(): Promise<boolean> {
-    this.until ??= monotonicMs() + LONGEST_WAIT_MS;
+  /** Returns true once a lane's circuit breaker is closed, within the maximum wait in total. */
+  async waitForLane(): Promise<boolean> {
+    this.until ??= monotonicMs() + MAX_WAIT_MS;
     while (this.routed.work.stopped === null) {
-      if (!(await this.oneEnded(this.until))) return false;
+      if (!(await this.waitForProbe(this.until))) return false;
       const now = monotonicMs();
       const { lanes } = this.routed.plan;
       if (lanes.some(({ lane }) => this.health.stateOf(lane, this.keyId, now) === 'closed')) return true;
@@ -28,8 +27,8 @@ export class ProbeWait {
     return false;
   }
 
-  /** False: no probe is under way, too many requests wait for it, or time is up. */
-  private oneEnded(until: number): Promise<boolean> {
+  /** Returns false if no probe is in flight, too many requests wait for it, or time is up. */
+  private waitForProbe(until: number): Promise<boolean> {
     const now = monotonicMs();
     const { plan, work } = this.routed;
     if (now >= until) return Promise.resolve(false);

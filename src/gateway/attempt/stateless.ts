@@ -6,8 +6,8 @@ export interface StatelessBody {
   readonly dropped: readonly Dropped[];
 }
 
-/** These items may be sent without an id. Reasoning keeps its id: the encrypted content belongs to it. */
-const NAMELESS = new Set<unknown>([
+/** Items that can be sent without an id. Reasoning keeps its id: the encrypted content belongs to it. */
+const ITEM_TYPES_WITHOUT_ID = new Set<unknown>([
   'message',
   'function_call',
   'function_call_output',
@@ -17,10 +17,10 @@ const NAMELESS = new Set<unknown>([
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * Makes a request independent of the supplier's own store. The supplier would look up item ids, which another account
- * does not know; hidden reasoning returns encrypted with the answer instead.
+ * Makes a request independent of the supplier's store, whose item ids another account does not know. Hidden reasoning
+ * is requested encrypted in the response instead.
  */
-export function stateless(body: JsonFields, wantsReasoning: boolean): StatelessBody {
+export function makeStateless(body: JsonFields, wantsReasoning: boolean): StatelessBody {
   const dropped: Dropped[] = [];
   const set: Record<string, unknown> = { store: false };
   const input = Array.isArray(body.input) ? withoutIds(body.input, dropped) : undefined;
@@ -30,25 +30,25 @@ export function stateless(body: JsonFields, wantsReasoning: boolean): StatelessB
   return { edits: { set }, dropped };
 }
 
-/** Undefined: there are none. */
+/** Undefined if there are no ids to remove. */
 function withoutIds(items: readonly unknown[], dropped: Dropped[]): unknown[] | undefined {
   let isChanged = false;
-  const kept = items.flatMap((item, at) => {
+  const result = items.flatMap((item, index) => {
     if (!isRecord(item)) return [item];
     if (isEmptyReasoning(item)) {
       const reason = 'only the supplier that wrote it could look it up';
-      dropped.push({ loss: 'dropped', path: 'input.reasoning', at: `input.${at}`, reason, count: 1 });
+      dropped.push({ loss: 'dropped', path: 'input.reasoning', at: `input.${index}`, reason, count: 1 });
       isChanged = true;
       return [];
     }
-    if (item.id === undefined || !NAMELESS.has(item.type ?? 'message')) return [item];
+    if (item.id === undefined || !ITEM_TYPES_WITHOUT_ID.has(item.type ?? 'message')) return [item];
     isChanged = true;
     const { id: _id, ...rest } = item;
     return [rest];
   });
-  return isChanged ? kept : undefined;
+  return isChanged ? result : undefined;
 }
 
-/** Without its id nothing of it is left that a model could read; a summary is for people. */
+/** Without its id such an item has nothing that a model could read; a summary is for users. */
 const isEmptyReasoning = ({ type, content, encrypted_content: encrypted }: JsonFields): boolean =>
   type === 'reasoning' && typeof encrypted !== 'string' && !(Array.isArray(content) && content.length > 0);

@@ -1,16 +1,20 @@
 import { type Fault, fault } from '../../kernel';
 
-/** The failure: an error event, or the connection; neither where the stream just ended too early. */
-interface Failed {
-  readonly told: Fault | null;
+/** An error event, or the connection's failure; neither if the stream ended too early. */
+interface BrokenStream {
+  readonly reported: Fault | null;
   readonly broken: Fault | null;
 }
 
 /**
- * The one rule for failures inside a stream. After output the code is `stream_error` or `stream_interrupted`, since a
- * repetition would give another answer. Before output it is the failure itself, and failover follows.
+ * Returns `stream_error` or `stream_interrupted` for a stream that broke after output, as a retry would give a
+ * different response. Before output, returns the failure itself, and failover follows.
  */
-export function failureOf({ told, broken }: Failed, hasOutput: boolean, sawEvent: boolean): Fault {
+export function failureOf(
+  { reported: told, broken }: BrokenStream,
+  hasOutput: boolean,
+  sawEvent: boolean,
+): Fault {
   const isCut =
     told === null || told.code === 'agentcli_incomplete_stream' || told.code === 'stream_interrupted';
   const cause = told ?? broken ?? undefined;

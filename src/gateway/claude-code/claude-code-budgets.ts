@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Limits, type LimitState, shareOf } from '../../billing';
 import { nanoPerCent } from '../../kernel';
 import type { Caller } from '../../keys';
-import { type BudgetShare, type HttpRequest, isClaudeCode, shownShare } from '../../web';
+import { type BudgetShare, type HttpRequest, isClaudeCode, displayedShare } from '../../web';
 import { callerOf } from '../intake';
 
-/** Answers do not wait longer for what is shown beside them. */
-const READ_MS = 250;
+/** Maximum delay of a response for the budget in its headers. */
+const MAX_READ_MS = 250;
 
 const periodNames: Readonly<Partial<Record<LimitState['period'], string>>> = {
   daily: 'daily',
@@ -14,27 +14,25 @@ const periodNames: Readonly<Partial<Record<LimitState['period'], string>>> = {
   rolling: 'monthly',
 };
 
-/** The budgets of a caller as Claude Code shows them to its user. */
 @Injectable()
 export class ClaudeCodeBudgets {
   constructor(private readonly limits: Limits) {}
 
-  /** Notes the most used budget on a request of Claude Code, for the head of its answer; null for other clients. */
-  note(request: HttpRequest): Promise<void> | null {
+  /** Sets the most used budget on a request of Claude Code, for the response headers; null for other clients. */
+  setMostUsedBudget(request: HttpRequest): Promise<void> | null {
     if (!isClaudeCode(request)) return null;
-    const read = this.of(callerOf(request)).then(
+    const reading = this.budgetsOf(callerOf(request)).then(
       ([first]) => void (first !== undefined && (request.mostUsedBudget = budgetShareOf(first))),
-      // The answer matters more than what is left of the budget.
+      // The response matters more than its budget headers.
       () => undefined,
     );
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, READ_MS);
-    return Promise.race([read, late]).finally(() => clearTimeout(timer));
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, MAX_READ_MS);
+    return Promise.race([reading, timeout]).finally(() => clearTimeout(timer));
   }
 
-  /** Answers `/usage` of Claude Code, in cents; null without a budget. */
   async usageOf(caller: Caller) {
-    const budgets = await this.of(caller);
+    const budgets = await this.budgetsOf(caller);
     const [first] = budgets;
     if (first === undefined) return null;
     return {
@@ -45,19 +43,18 @@ export class ClaudeCodeBudgets {
         utilization: percentOf(first),
         currency: 'USD',
       },
-      limits: budgets.map((each, place) => ({
+      limits: budgets.map((each, index) => ({
         kind: 'spend',
         group: periodNames[each.period] ?? null,
         percent: percentOf(each),
         resets_at: each.resetsAt?.toISOString() ?? null,
         severity: severityOf(shareOf(each)),
-        is_active: place === 0,
+        is_active: index === 0,
       })),
     };
   }
 
-  /** The most used first. */
-  private async of({ limits }: Caller): Promise<LimitState[]> {
+  private async budgetsOf({ limits }: Caller): Promise<LimitState[]> {
     const budgets = limits.filter((ref): ref is BudgetScope => ref.kind !== 'wallet');
     const states = await this.limits.states(budgets);
     return states.filter((state) => state !== null).sort((one, other) => shareOf(other) - shareOf(one));
@@ -69,7 +66,7 @@ const budgetShareOf = (state: LimitState): BudgetShare => ({
   resetsAt: state.resetsAt,
 });
 
-const percentOf = (state: LimitState): number => Math.round(shownShare(shareOf(state)) * 100);
+const percentOf = (state: LimitState): number => Math.round(displayedShare(shareOf(state)) * 100);
 
 function severityOf(share: number): 'critical' | 'warning' | 'normal' {
   if (share > 0.95) return 'critical';

@@ -1,53 +1,51 @@
-import { PER_TOKEN, textWeight } from './text-weight';
+import { WEIGHT_PER_TOKEN, textWeight } from './text-weight';
 
-type Fields = Readonly<Record<string, unknown>>;
+type MessageFields = Readonly<Record<string, unknown>>;
 
-const tokens = (count: number): number => count * PER_TOKEN;
+const weightOfTokens = (count: number): number => count * WEIGHT_PER_TOKEN;
 
-/** The frame around a message, a block or a tool costs these tokens. */
-const MESSAGE = tokens(4);
-const BLOCK = tokens(1);
-/** Names, quotes and commas around a value of JSON. */
-const MEMBER = tokens(1);
-/** A number, or one of the three words of JSON. */
-const WORD = tokens(2);
-/** The most an image takes: larger ones are scaled down first. */
-const IMAGE = tokens(1_600);
-/** A page takes its text and its picture. Their number is only to be guessed from the size. */
-const PAGE = tokens(3_000);
+const MESSAGE_WEIGHT = weightOfTokens(4);
+const BLOCK_WEIGHT = weightOfTokens(1);
+/** Names, quotes and commas around a JSON value. */
+const MEMBER_WEIGHT = weightOfTokens(1);
+const WORD_WEIGHT = weightOfTokens(2);
+/** Maximum for an image, as larger ones are scaled down first. */
+const IMAGE_WEIGHT = weightOfTokens(1_600);
+/** Text and picture of a page. The number of pages is estimated from the size. */
+const PAGE_WEIGHT = weightOfTokens(3_000);
 const BYTES_PER_PAGE = 75_000;
 
 /**
- * A body of the messages dialect takes about so many tokens, for models whose supplier does not say. Every
- * value is looked at once, in a loop, so that neither depth nor number of blocks makes it slow.
+ * Estimates the tokens of a Messages body for suppliers that do not count. Iterative, so that neither depth nor number
+ * of blocks makes it slow.
  */
-export function estimateTokens({ system, messages, tools, tool_choice: choice }: Fields): number {
+export function estimateTokens({ system, messages, tools, tool_choice: choice }: MessageFields): number {
   const scale = new Scale();
-  scale.content(system);
+  scale.addContent(system);
   for (const message of listOf(messages)) {
-    scale.weight += MESSAGE;
-    scale.content(isFields(message) ? message.content : message);
+    scale.weight += MESSAGE_WEIGHT;
+    scale.addContent(isFields(message) ? message.content : message);
   }
-  for (const tool of listOf(tools)) scale.plain(tool);
-  if (choice !== undefined) scale.plain(choice);
-  return Math.ceil(scale.weigh() / PER_TOKEN);
+  for (const tool of listOf(tools)) scale.addValue(tool);
+  if (choice !== undefined) scale.addValue(choice);
+  return Math.ceil(scale.weigh() / WEIGHT_PER_TOKEN);
 }
 
-/** Weighs values and collects those with others in them. `content` is what blocks stand in; the rest is JSON. */
+/** Weighs values and queues nested ones: blocks in `contents`, other JSON in `values`. */
 class Scale {
   weight = 0;
   private readonly contents: (readonly unknown[])[] = [];
   private readonly values: object[] = [];
 
-  content(value: unknown): void {
+  addContent(value: unknown): void {
     if (Array.isArray(value)) this.contents.push(value);
-    else this.plain(value);
+    else this.addValue(value);
   }
 
-  plain(value: unknown): void {
+  addValue(value: unknown): void {
     if (typeof value === 'string') this.weight += textWeight(value);
     else if (typeof value === 'object' && value !== null) this.values.push(value);
-    else if (value !== undefined) this.weight += WORD;
+    else if (value !== undefined) this.weight += WORD_WEIGHT;
   }
 
   weigh(): number {
@@ -60,54 +58,54 @@ class Scale {
   }
 
   private weighBlock(block: unknown): void {
-    this.weight += BLOCK;
-    if (!isFields(block)) return this.plain(block);
+    this.weight += BLOCK_WEIGHT;
+    if (!isFields(block)) return this.addValue(block);
     switch (block.type) {
       case 'text':
-        return this.plain(block.text);
+        return this.addValue(block.text);
       case 'thinking':
-        return this.plain(block.thinking);
+        return this.addValue(block.thinking);
       case 'tool_use':
-        this.plain(block.name);
-        return this.plain(block.input);
+        this.addValue(block.name);
+        return this.addValue(block.input);
       case 'tool_result':
-        return this.content(block.content);
+        return this.addContent(block.content);
       case 'image':
-        this.weight += IMAGE;
+        this.weight += IMAGE_WEIGHT;
         return;
       case 'document':
         return this.weighDocument(block);
       default:
-        return this.plain(block);
+        return this.addValue(block);
     }
   }
 
-  private weighDocument({ source, title, context }: Fields): void {
-    this.plain(title);
-    this.plain(context);
+  private weighDocument({ source, title, context }: MessageFields): void {
+    this.addValue(title);
+    this.addValue(context);
     if (!isFields(source)) return;
-    if (source.type === 'text') return this.plain(source.data);
-    if (source.type === 'content') return this.content(source.content);
-    this.weight += PAGE;
+    if (source.type === 'text') return this.addValue(source.data);
+    if (source.type === 'content') return this.addContent(source.content);
+    this.weight += PAGE_WEIGHT;
     if (typeof source.data !== 'string') return;
     const bytes = (source.data.length * 3) / 4;
-    this.weight += Math.floor(bytes / BYTES_PER_PAGE) * PAGE;
+    this.weight += Math.floor(bytes / BYTES_PER_PAGE) * PAGE_WEIGHT;
   }
 
   private weighInner(value: object): void {
     if (Array.isArray(value)) {
-      this.weight += value.length * MEMBER;
-      for (const item of value) this.plain(item);
+      this.weight += value.length * MEMBER_WEIGHT;
+      for (const item of value) this.addValue(item);
       return;
     }
     for (const [name, inner] of Object.entries(value)) {
-      this.weight += MEMBER + textWeight(name);
-      this.plain(inner);
+      this.weight += MEMBER_WEIGHT + textWeight(name);
+      this.addValue(inner);
     }
   }
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-const isFields = (value: unknown): value is Fields =>
+const isFields = (value: unknown): value is MessageFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

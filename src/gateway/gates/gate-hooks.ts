@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Gate } from '#extension';
 import type { GateRecord, GateStage } from '../../audit';
 import { Extensions } from '../../extensions';
-import { type Fault, fault, monotonicMs, thrownWords, withDeadline } from '../../kernel';
+import { type Fault, fault, monotonicMs, thrownMessage, withDeadline } from '../../kernel';
 import { type Distribution, Logger, Metrics, type Sum } from '../../platform';
 import { HttpGates } from './http-gates';
 
-/** A gate at one stage. */
 export class GateHook {
   private readonly counts = new Map<string, Sum>();
   private readonly durations: Distribution;
@@ -22,70 +21,69 @@ export class GateHook {
   }
 
   /**
-   * Asks the gate, and reads its answer: a promise only where one of them is. A failure counts as `passed` where the
-   * gate is open, and is thrown where it is closed.
+   * Calls the gate and parses its verdict; returns a promise only if either is asynchronous. On failure, returns
+   * `fallback` if the gate fails open, and throws if it fails closed.
    */
-  ask<Verdict extends { readonly verdict: string }>(
+  run<Verdict extends { readonly verdict: string }>(
     call: (signal: AbortSignal) => unknown,
-    read: (answer: unknown) => Verdict | Promise<Verdict>,
-    passed: Verdict,
-    trace: GateRecord[] | null,
+    parse: (response: unknown) => Verdict | Promise<Verdict>,
+    fallback: Verdict,
+    records: GateRecord[] | null,
   ): Verdict | Promise<Verdict> {
     const startedMs = monotonicMs();
     const control = new AbortController();
     try {
-      const answer = call(control.signal);
-      this.verifyInTime(startedMs, answer, control);
-      const verdict = isPromise(answer) ? this.inTime(answer, control).then(read) : read(answer);
-      if (!(verdict instanceof Promise)) return this.noted(verdict, startedMs, trace);
+      const response = call(control.signal);
+      this.verifyInTime(startedMs, response, control);
+      const verdict = isPromise(response) ? this.awaitInTime(response, control).then(parse) : parse(response);
+      if (!(verdict instanceof Promise)) return this.recordVerdict(verdict, startedMs, records);
       return verdict.then(
-        (late) => this.noted(late, startedMs, trace),
-        (error: unknown) => this.failed(error, passed, startedMs, trace),
+        (lateVerdict) => this.recordVerdict(lateVerdict, startedMs, records),
+        (error: unknown) => this.handleFailure(error, fallback, startedMs, records),
       );
     } catch (error) {
-      return this.failed(error, passed, startedMs, trace);
+      return this.handleFailure(error, fallback, startedMs, records);
     }
   }
 
-  /** It is counted without having been asked. */
-  skipped(): void {
+  countSkipped(): void {
     this.count('skipped');
   }
 
-  /** A gate that kept the process busy past its deadline is late, although no timer could fire meanwhile. */
-  private verifyInTime(startedMs: number, answer: unknown, control: AbortController): void {
+  /** Fails a gate that blocked the process past its deadline, so that no timer could fire. */
+  private verifyInTime(startedMs: number, response: unknown, control: AbortController): void {
     const { timeoutMs } = this.gate;
     if (monotonicMs() - startedMs <= timeoutMs) return;
     const late = new GateLate(timeoutMs);
     control.abort(late);
-    // Its promise is not read any more, and must not end the process.
-    if (isPromise(answer)) Promise.resolve(answer).catch(() => undefined);
+    // The promise is no longer awaited, so its rejection must not end the process.
+    if (isPromise(response)) Promise.resolve(response).catch(() => undefined);
     throw late;
   }
 
-  private inTime(answer: PromiseLike<unknown>, control: AbortController): Promise<unknown> {
+  private awaitInTime(response: PromiseLike<unknown>, control: AbortController): Promise<unknown> {
     const { timeoutMs } = this.gate;
-    return withDeadline(timeoutMs, Promise.resolve(answer), () => {
+    return withDeadline(timeoutMs, Promise.resolve(response), () => {
       const late = new GateLate(timeoutMs);
       control.abort(late);
       return late;
     });
   }
 
-  private noted<Verdict extends { readonly verdict: string }>(
+  private recordVerdict<Verdict extends { readonly verdict: string }>(
     verdict: Verdict,
     startedMs: number,
-    trace: GateRecord[] | null,
+    records: GateRecord[] | null,
   ): Verdict {
-    this.note(verdict.verdict, startedMs, trace);
+    this.record(verdict.verdict, startedMs, records);
     return verdict;
   }
 
-  private note(verdict: string, startedMs: number, trace: GateRecord[] | null): void {
+  private record(verdict: string, startedMs: number, records: GateRecord[] | null): void {
     const milliseconds = monotonicMs() - startedMs;
     this.count(verdict);
     this.durations.add(milliseconds / 1_000);
-    trace?.push({
+    records?.push({
       name: this.name,
       stage: this.stage,
       verdict,
@@ -102,23 +100,23 @@ export class GateHook {
     count.value += 1;
   }
 
-  private failed<Verdict>(
+  private handleFailure<Verdict>(
     error: unknown,
-    passed: Verdict,
+    fallback: Verdict,
     startedMs: number,
-    trace: GateRecord[] | null,
+    records: GateRecord[] | null,
   ): Verdict {
     const { name, stage, gate } = this;
-    const how = error instanceof GateLate ? 'late' : 'failed';
-    this.note(how, startedMs, trace);
+    const reason = error instanceof GateLate ? 'late' : 'failed';
+    this.record(reason, startedMs, records);
     this.logger.warn('a gate failed', {
       gate: name,
       stage,
       on_error: gate.onError,
-      error: error instanceof Error ? error : new Error(thrownWords(error)),
+      error: error instanceof Error ? error : new Error(thrownMessage(error)),
     });
-    if (gate.onError === 'open') return passed;
-    throw closedFault(name, stage, how);
+    if (gate.onError === 'open') return fallback;
+    throw closedFault(name, stage, reason);
   }
 }
 
@@ -138,10 +136,10 @@ const closedFault = (gate: string, stage: GateStage, reason: 'late' | 'failed'):
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 
-/** Every gate of the installation: those of extensions in the order of their list, then those over HTTP. */
+/** All gates of the installation: first those of extensions in order, then HTTP gates. */
 @Injectable()
 export class Gates {
-  /** Each is null where no gate looks there. */
+  /** Null for a stage without gates. */
   readonly request: readonly GateHook[] | null;
   readonly candidates: readonly GateHook[] | null;
   readonly settled: readonly GateHook[] | null;
@@ -158,22 +156,21 @@ export class Gates {
       ...http.all.map((gate) => ({ name: `http/${gate.name}`, gate })),
     ];
     this.isTraced = all.length > 0;
-    this.request = this.at('request', all);
-    this.candidates = this.at('candidates', all);
-    this.settled = this.at('settled', all);
+    this.request = this.hooksAt('request', all);
+    this.candidates = this.hooksAt('candidates', all);
+    this.settled = this.hooksAt('settled', all);
   }
 
-  /** Where a request's verdicts are gathered for its record; null without any gate. */
-  trace(): GateRecord[] | null {
+  createTrace(): GateRecord[] | null {
     return this.isTraced ? [] : null;
   }
 
-  private at(
+  private hooksAt(
     stage: 'request' | 'candidates' | 'settled',
     all: readonly { readonly name: string; readonly gate: Gate }[],
   ): readonly GateHook[] | null {
-    const found = all.filter(({ gate }) => gate[stage] !== undefined);
-    if (found.length === 0) return null;
-    return found.map(({ name, gate }) => new GateHook(name, stage, gate, this.metrics, this.logger));
+    const stageGates = all.filter(({ gate }) => gate[stage] !== undefined);
+    if (stageGates.length === 0) return null;
+    return stageGates.map(({ name, gate }) => new GateHook(name, stage, gate, this.metrics, this.logger));
   }
 }

@@ -4,11 +4,11 @@ import type { Gate } from '#extension';
 import { parseJsonText, SECOND_MS } from '../../kernel';
 import { OutgoingClient, Settings, webhookHeaders } from '../../platform';
 
-type HttpGateSetting = Settings['httpGates'][number];
+type HttpGateOptions = Settings['httpGates'][number];
 
-const LARGEST_NOTICE = 64 * 1024;
+const MAX_NOTICE_BYTES = 64 * 1024;
 
-/** Gates that are services of their own: each gets the same JSON as an extension, signed as Standard Webhooks says. */
+/** Gates that are separate services. Each gets the same JSON as an extension, signed according to Standard Webhooks. */
 @Injectable()
 export class HttpGates {
   readonly all: readonly Gate[];
@@ -20,12 +20,12 @@ export class HttpGates {
     this.all = settings.httpGates.map((setting) => this.gateOf(setting));
   }
 
-  private gateOf(setting: HttpGateSetting): Gate {
+  private gateOf(setting: HttpGateOptions): Gate {
     const { name, timeoutMs, onError, stages } = setting;
-    // The settings were refused without it.
+    // Settings without a secret were rejected at start.
     const secrets = this.settings.httpGateSecrets.get(name)!;
-    const post = (body: object, signal: AbortSignal, mostBytes = this.settings.bodyLimitBytes) =>
-      this.post(setting, { secrets, body: JSON.stringify(body), mostBytes, signal });
+    const post = (body: object, signal: AbortSignal, maxBytes = this.settings.bodyLimitBytes) =>
+      this.post(setting, { secrets, body: JSON.stringify(body), mostBytes: maxBytes, signal });
     return {
       name,
       timeoutMs,
@@ -40,14 +40,14 @@ export class HttpGates {
       }),
       ...(stages.includes('settled') && {
         settled: async (record, signal) => {
-          await post({ type: 'gate.settled', record }, signal, LARGEST_NOTICE);
+          await post({ type: 'gate.settled', record }, signal, MAX_NOTICE_BYTES);
         },
       }),
     };
   }
 
   private async post(
-    { url, timeoutMs }: HttpGateSetting,
+    { url, timeoutMs }: HttpGateOptions,
     message: {
       readonly secrets: readonly Buffer[];
       readonly body: string;
@@ -58,12 +58,13 @@ export class HttpGates {
     const { secrets, body, mostBytes, signal } = message;
     const signature = webhookHeaders(secrets, { id: `msg_${randomUUID()}`, body, now: Date.now() });
     const headers = { 'content-type': 'application/json', ...signature };
-    const answer = await this.client.read(
+    const response = await this.client.read(
       { url, method: 'POST', headers, body, signal },
-      // The signal comes first, at the gate's own deadline.
+      // The signal aborts first, at the gate's own deadline.
       { mostBytes, deadlineMs: timeoutMs + SECOND_MS },
     );
-    if (answer.status < 200 || answer.status > 299) throw new Error(`it answered with ${answer.status}`);
-    return answer.body.toString('utf8');
+    if (response.status < 200 || response.status > 299)
+      throw new Error(`it answered with ${response.status}`);
+    return response.body.toString('utf8');
   }
 }

@@ -6,18 +6,16 @@ import { operations } from '../operations/operation';
 import { Pipeline } from '../pipeline';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
-/** A request whose answer is evaluated. */
 export interface EvaluationCall {
-  /** Made by `evaluationCaller`, or the caller of an answer whose tool calls are reviewed. */
   readonly caller: Caller;
   readonly requestId: string;
   readonly surface: DialectName;
-  /** It is written as it would be sent to the route; it is never streamed, and never kept for later requests. */
+  /** Request body as sent to the route; never streamed, and never stored. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
 }
 
-export interface EvaluationAnswer {
+export interface EvaluationResponse {
   readonly body: Buffer;
   readonly supplier: string;
   readonly region: string | null;
@@ -27,22 +25,22 @@ export interface EvaluationAnswer {
   readonly latencyMs: number;
 }
 
-const paths: Readonly<Record<DialectName, string>> = {
+const pathsByDialect: Readonly<Record<DialectName, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
   responses: '/v1/responses',
 };
 
-/** The routes of conversations for evaluation: the same stages, limits and records, without a connection. */
+/** Conversation routes for evaluations: same stages, limits and records, without a connection. */
 @Injectable()
 export class InnerEvaluation {
   constructor(private readonly pipeline: Pipeline) {}
 
-  async ask({ caller, requestId, surface, body, signal }: EvaluationCall): Promise<EvaluationAnswer> {
+  async evaluate({ caller, requestId, surface, body, signal }: EvaluationCall): Promise<EvaluationResponse> {
     signal.throwIfAborted();
-    const { stream: _stream, stream_options: _options, ...asked } = body;
-    const whole = surface === 'responses' ? { ...asked, store: false } : asked;
-    const request = new InnerRequest(paths[surface], requestId, caller, whole);
+    const { stream: _stream, stream_options: _options, ...fields } = body;
+    const requestBody = surface === 'responses' ? { ...fields, store: false } : fields;
+    const request = new InnerRequest(pathsByDialect[surface], requestId, caller, requestBody);
     const response = new InnerResponse(request, { head: () => undefined, data: () => true });
     const stop = (): void => response.leave();
     signal.addEventListener('abort', stop, { once: true });

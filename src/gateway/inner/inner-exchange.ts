@@ -3,7 +3,6 @@ import { Socket } from 'node:net';
 import type { Caller } from '../../keys';
 import type { HttpRequest } from '../../web';
 
-/** A request from within this process, in the shape that the pipeline reads from a connection. */
 export class InnerRequest extends IncomingMessage implements HttpRequest {
   readonly originalUrl: string;
   readonly params = {};
@@ -31,21 +30,17 @@ export class InnerRequest extends IncomingMessage implements HttpRequest {
   }
 }
 
-/** The receiver of an answer within this process. */
-export interface AnswerReader {
-  /** The supplier has answered; the headers are there. */
+export interface InnerResponseReader {
   head(response: InnerResponse): void;
-  /** It is false while it can take no more; `InnerResponse.resume` tells when it can. */
   data(chunk: Buffer): boolean;
 }
 
-/** An answer to a part of this process, without a connection. */
 export class InnerResponse extends ServerResponse {
   readonly settled: Record<string, string> = {};
 
   constructor(
     request: IncomingMessage,
-    private readonly reader: AnswerReader,
+    private readonly reader: InnerResponseReader,
   ) {
     super(request);
   }
@@ -69,12 +64,10 @@ export class InnerResponse extends ServerResponse {
     Object.assign(this.settled, trailers);
   }
 
-  /** The reader has room again. */
   resume(): void {
     this.emit('drain');
   }
 
-  /** The reader leaves. */
   leave(): void {
     if (!this.finished) this.emit('close');
   }

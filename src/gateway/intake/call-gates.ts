@@ -2,17 +2,22 @@ import { Injectable } from '@nestjs/common';
 import type { Fault } from '../../kernel';
 import { Settings } from '../../platform';
 import { type GateHook, Gates } from '../gates/gate-hooks';
-import { answerIn, PASSED, refusedBy, textsIn, unknownVerdict } from '../gates/read-verdict';
-import type { Call } from './describe';
+import {
+  parseGateResponse,
+  ABSTAINED,
+  readRejection,
+  readTexts,
+  unknownVerdictError,
+} from '../gates/read-verdict';
+import type { GatewayCall } from './describe';
 import { gateRequestOf } from './gate-request';
-import { rewritten } from './rewrite';
+import { rewriteCall } from './rewrite-call';
 
-type Verdict =
-  | typeof PASSED
+type CallGateVerdict =
+  | typeof ABSTAINED
   | { readonly verdict: 'reject'; readonly problem: Fault }
-  | { readonly verdict: 'rewrite'; readonly call: Call };
+  | { readonly verdict: 'rewrite'; readonly call: GatewayCall };
 
-/** The gates that a request passes before its model is looked for. */
 @Injectable()
 export class CallGates {
   private readonly hooks: readonly GateHook[] | null;
@@ -24,44 +29,60 @@ export class CallGates {
     this.hooks = request;
   }
 
-  /** The call as it goes on, with new texts where a gate gave some. Throws the refusal. */
-  pass(call: Call): Call | Promise<Call> {
+  /** Returns the call, with texts rewritten by gates. Throws if a gate rejects it. */
+  pass(call: GatewayCall): GatewayCall | Promise<GatewayCall> {
     return this.hooks === null ? call : this.passFrom(this.hooks, 0, call);
   }
 
-  private passFrom(hooks: readonly GateHook[], from: number, given: Call): Call | Promise<Call> {
-    let call = given;
+  private passFrom(
+    hooks: readonly GateHook[],
+    from: number,
+    initialCall: GatewayCall,
+  ): GatewayCall | Promise<GatewayCall> {
+    let call = initialCall;
     let request = gateRequestOf(call);
-    for (let place = from; place < hooks.length; place += 1) {
-      const hook = hooks[place]!;
-      const [asked, about] = [call, request];
-      const verdict = hook.ask<Verdict>(
-        (signal) => hook.gate.request!(about, signal),
-        (answer) => this.read(answer, hook, asked),
-        PASSED,
+    for (let index = from; index < hooks.length; index += 1) {
+      const hook = hooks[index]!;
+      const [currentCall, currentRequest] = [call, request];
+      const verdict = hook.run<CallGateVerdict>(
+        (signal) => hook.gate.request!(currentRequest, signal),
+        (response) => this.readVerdict(response, hook, currentCall),
+        ABSTAINED,
         call.gates,
       );
       if (verdict instanceof Promise)
-        return verdict.then((late) => this.passFrom(hooks, place + 1, after(late, asked)));
-      call = after(verdict, asked);
-      if (call !== asked) request = gateRequestOf(call);
+        return verdict.then((lateVerdict) =>
+          this.passFrom(hooks, index + 1, applyVerdict(lateVerdict, currentCall)),
+        );
+      call = applyVerdict(verdict, currentCall);
+      if (call !== currentCall) request = gateRequestOf(call);
     }
     return call;
   }
 
-  private read(given: unknown, { name }: GateHook, call: Call): Verdict | Promise<Verdict> {
-    const answer = answerIn(given);
-    if (answer.verdict === 'abstain') return PASSED;
-    if (answer.verdict === 'reject') return refusedBy(name, answer);
-    if (answer.verdict !== 'rewrite') throw unknownVerdict(answer);
-    const changed = rewritten(call, (count) => textsIn(answer, count), this.settings.bodyLimitBytes);
-    return changed instanceof Promise ? changed.then(asRewrite) : asRewrite(changed);
+  private readVerdict(
+    value: unknown,
+    { name }: GateHook,
+    call: GatewayCall,
+  ): CallGateVerdict | Promise<CallGateVerdict> {
+    const response = parseGateResponse(value);
+    if (response.verdict === 'abstain') return ABSTAINED;
+    if (response.verdict === 'reject') return readRejection(name, response);
+    if (response.verdict !== 'rewrite') throw unknownVerdictError(response);
+    const rewrittenCall = rewriteCall(
+      call,
+      (count) => readTexts(response, count),
+      this.settings.bodyLimitBytes,
+    );
+    return rewrittenCall instanceof Promise
+      ? rewrittenCall.then(rewriteVerdict)
+      : rewriteVerdict(rewrittenCall);
   }
 }
 
-const asRewrite = (call: Call): Verdict => ({ verdict: 'rewrite', call });
+const rewriteVerdict = (call: GatewayCall): CallGateVerdict => ({ verdict: 'rewrite', call });
 
-function after(verdict: Verdict, call: Call): Call {
+function applyVerdict(verdict: CallGateVerdict, call: GatewayCall): GatewayCall {
   if (verdict.verdict === 'reject') throw verdict.problem;
   return verdict.verdict === 'rewrite' ? verdict.call : call;
 }

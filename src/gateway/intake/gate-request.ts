@@ -1,15 +1,15 @@
 import type { GateRequest } from '#extension';
-import { recordedFor } from '../../keys';
-import type { Call } from './describe';
+import { recordedAttribution } from '../../keys';
+import type { GatewayCall } from './describe';
 import { textsOf } from './request-texts';
 
 const NO_TAGS: readonly string[] = Object.freeze([]);
 
-/** A request as gates see it. Several may hold the same one, so nothing of it can be changed. */
-export const gateRequestOf = (call: Call): GateRequest => Object.freeze(new SeenRequest(call));
+/** A request as gates see it. Frozen, as several gates can hold it. */
+export const gateRequestOf = (call: GatewayCall): GateRequest => Object.freeze(new GateRequestView(call));
 
-/** A class, as an object with a getter of its own takes as long to make as all the rest of a gate's work. */
-class SeenRequest implements GateRequest {
+/** A class because an object literal with a getter takes as long to create as the rest of a gate's work. */
+class GateRequestView implements GateRequest {
   readonly requestId: string;
   readonly operation: string;
   readonly model: string;
@@ -18,12 +18,12 @@ class SeenRequest implements GateRequest {
   readonly endUser: string | null;
   readonly tags: readonly string[];
   readonly key: GateRequest['key'];
-  readonly #call: Call;
+  readonly #call: GatewayCall;
   #texts: GateRequest['texts'] | null = null;
 
-  constructor(call: Call) {
+  constructor(call: GatewayCall) {
     const { caller, requestId } = call.inbound;
-    const { userId, organisationId, departmentId, projectId } = recordedFor(caller);
+    const { userId, organisationId, departmentId, projectId } = recordedAttribution(caller);
     this.#call = call;
     this.requestId = requestId;
     this.operation = call.operation.name;

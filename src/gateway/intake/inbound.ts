@@ -1,33 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type JsonObjectText, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
+import { type ParsedJsonObject, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
 import { type Caller, priceFactorAt } from '../../keys';
 import { readBody, type Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { requireJson } from './read-json-body';
-import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from '../media/form';
+import { fieldsOf, type MultipartForm, isForm, parseForm, withoutBoundary } from '../media/multipart-form';
 
-/** A received request: its bytes, and their parsed contents beside them. */
-export interface Inbound extends JsonObjectText {
+export interface Inbound extends ParsedJsonObject {
   readonly requestId: string;
   readonly clientRequestId: string | null;
   readonly startedMs: number;
   readonly caller: Caller;
-  /** The caller pays this share of any price: pinned for the hold and the charge alike. */
+  /** Share of the price that the caller pays, pinned for the hold and the charge. */
   readonly priceFactor: PriceFactor;
   readonly headers: IncomingHttpHeaders;
-  /** It is null where the body is JSON; else `body` holds the fields of the form. */
-  readonly form: Form | null;
-  /** The body holds what this `previous_response_id` stands for. */
+  /** Null if the body is JSON; otherwise `body` holds the fields of the form. */
+  readonly form: MultipartForm | null;
   readonly previousResponseId?: string;
-  /** The installation keeps no answers, whatever the request says. */
-  readonly isNotKept?: true;
-  /** The models of the earlier answers it refers to that hold something sealed. */
+  /** Set if the installation stores no responses, whatever the request says. */
+  readonly isStorageDisabled?: true;
+  /** Models of the referenced responses that hold encrypted content. */
   readonly writers?: readonly string[];
-  /** The models that made the tool calls of those answers, by the ids of the calls. */
   readonly callers?: ReadonlyMap<string, string>;
 }
 
-/** Returns a promise only for a form, or for a body that is late or large. */
+/** Returns a promise only for a form, or for a body that is large or still arriving. */
 export function inboundOf(
   request: HttpRequest,
   caller: Caller,
@@ -36,7 +33,7 @@ export function inboundOf(
   const startedMs = monotonicMs();
   if (!isForm(request.headers['content-type'])) requireJson(request, settings);
   const bytes = readBody(request, settings.bodyLimitBytes);
-  const inbound = (content: Content): Inbound => ({
+  const inbound = (content: InboundContent): Inbound => ({
     requestId: request.requestId,
     clientRequestId: request.clientRequestId,
     startedMs,
@@ -49,13 +46,16 @@ export function inboundOf(
     isRounded: content.isRounded,
     form: content.form ?? null,
   });
-  const content = bytes instanceof Promise ? bytes.then((late) => read(request, late)) : read(request, bytes);
+  const content =
+    bytes instanceof Promise
+      ? bytes.then((lateBytes) => readContent(request, lateBytes))
+      : readContent(request, bytes);
   return content instanceof Promise ? content.then(inbound) : inbound(content);
 }
 
-type Content = JsonObjectText & { readonly form?: Form };
+type InboundContent = ParsedJsonObject & { readonly form?: MultipartForm };
 
-function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Content> {
+function readContent({ headers }: HttpRequest, bytes: Buffer): InboundContent | Promise<InboundContent> {
   const contentType = headers['content-type'];
   if (!isForm(contentType)) return readJsonObject(bytes);
   return parseForm(bytes, contentType).then((form) => ({

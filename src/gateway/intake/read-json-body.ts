@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { fault, type JsonObjectText, readJsonObject } from '../../kernel';
+import { fault, type ParsedJsonObject, readJsonObject } from '../../kernel';
 import { readBody, type Settings } from '../../platform';
 
 const JSON_TYPE = 'application/json';
@@ -13,8 +13,7 @@ export function requireJson({ headers }: IncomingMessage, { acceptAnyContentType
   });
 }
 
-/** Reads a body below `/v1`: the bytes as they came, and the JSON object in them. */
-export async function readJsonBody(request: IncomingMessage, settings: Settings): Promise<JsonObjectText> {
+export async function readJsonBody(request: IncomingMessage, settings: Settings): Promise<ParsedJsonObject> {
   requireJson(request, settings);
   return readJsonObject(await readBody(request, settings.portalBodyLimitBytes));
 }

@@ -13,18 +13,18 @@ import {
 import { Logger } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from './lifecycle';
-import type { Work } from './work';
+import type { RequestWork } from './work';
 
 /** A request inside the gateway. Its handler calls `leave` exactly once, at the end. */
 export interface AdmittedRequest {
   readonly caller: Caller;
-  readonly work: Work;
+  readonly work: RequestWork;
   readonly leave: () => void;
 }
 
 /**
- * The first checks of every request, before its body: capacity, shutdown, and the key's rate. Inside, a request ends
- * early when its caller disconnects or its key is revoked.
+ * First checks of every request, before its body is read: shutdown, capacity, and the key's rate. An admitted request
+ * ends early if its caller disconnects or its key is revoked.
  */
 @Injectable()
 export class RequestGate {
@@ -35,18 +35,18 @@ export class RequestGate {
     private readonly logger: Logger,
   ) {}
 
-  /** Asynchronous only for a rate shared between nodes. */
+  /** Asynchronous only if the rate is shared between nodes or the key limits concurrent requests. */
   admit(request: HttpRequest, response: ServerResponse): AdmittedRequest | Promise<AdmittedRequest> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
-    const work = this.lifecycle.begin();
+    const work = this.lifecycle.start();
     try {
-      stopWhenGone(response, work);
+      stopOnDisconnect(response, work);
       if (caller.maxParallel !== null)
-        return this.admitOneOf(request, caller, work, caller.maxParallel, response);
-      const taken = this.rates.take(caller);
-      if (taken instanceof Promise) return this.admitLater(request, caller, work, taken, response);
-      return this.pass(request, caller, work, taken, response);
+        return this.admitConcurrent(request, caller, work, caller.maxParallel, response);
+      const verdict = this.rates.take(caller);
+      if (verdict instanceof Promise) return this.admitLater(request, caller, work, verdict, response);
+      return this.pass(request, caller, work, verdict, response);
     } catch (error) {
       this.lifecycle.end(work);
       throw error;
@@ -56,40 +56,40 @@ export class RequestGate {
   private async admitLater(
     request: HttpRequest,
     caller: Caller,
-    work: Work,
-    taken: Promise<RateVerdict>,
+    work: RequestWork,
+    pendingVerdict: Promise<RateVerdict>,
     response: ServerResponse,
   ): Promise<AdmittedRequest> {
     try {
-      return this.pass(request, caller, work, await taken, response);
+      return this.pass(request, caller, work, await pendingVerdict, response);
     } catch (error) {
       this.lifecycle.end(work);
       throw error;
     }
   }
 
-  /** The place is taken first: a request refused for lack of one has not started. */
-  private async admitOneOf(
+  /** Takes the concurrency slot first: a request refused for lack of a slot has not started. */
+  private async admitConcurrent(
     request: HttpRequest,
     caller: Caller,
-    work: Work,
-    most: number,
+    work: RequestWork,
+    maxConcurrent: number,
     response: ServerResponse,
   ): Promise<AdmittedRequest> {
     try {
-      const place = await this.rates.enter(caller.keyId, most);
-      const refusal = parallelRefusal(place);
+      const slot = await this.rates.enter(caller.keyId, maxConcurrent);
+      const refusal = parallelRefusal(slot);
       if (refusal !== null) throw refusal;
-      const leavePlace = (): void => this.rates.leave(caller.keyId, place);
+      const leaveSlot = (): void => this.rates.leave(caller.keyId, slot);
       try {
         const admitted = this.pass(request, caller, work, await this.rates.take(caller), response);
         const leave = (): void => {
-          leavePlace();
+          leaveSlot();
           admitted.leave();
         };
         return { ...admitted, leave };
       } catch (error) {
-        leavePlace();
+        leaveSlot();
         throw error;
       }
     } catch (error) {
@@ -101,7 +101,7 @@ export class RequestGate {
   private pass(
     request: HttpRequest,
     caller: Caller,
-    work: Work,
+    work: RequestWork,
     verdict: RateVerdict,
     response: ServerResponse,
   ): AdmittedRequest {
@@ -114,29 +114,28 @@ export class RequestGate {
     const leave = (): void => {
       untrack();
       this.lifecycle.end(work);
-      if (work.callerLeft) this.note(request, caller, work);
+      if (work.callerLeft) this.logDisconnect(request, caller, work);
     };
     return { caller, work, leave };
   }
 
-  private note(
+  private logDisconnect(
     { requestId, clientRequestId, url }: HttpRequest,
     { keyId }: Caller,
-    { stoppedByCaller }: Work,
+    { stoppedByCaller }: RequestWork,
   ): void {
-    const went = stoppedByCaller ? 'stopped' : 'carried out';
+    const callState = stoppedByCaller ? 'stopped' : 'carried out';
     this.logger.info('caller left', {
       request_id: requestId,
       client_request_id: clientRequestId ?? undefined,
       path: url,
       key_id: keyId,
-      call: went,
+      call: callState,
     });
   }
 }
 
-/** A caller that disconnects early has no use for the rest of the answer. */
-function stopWhenGone(response: ServerResponse, work: Work): void {
+function stopOnDisconnect(response: ServerResponse, work: RequestWork): void {
   response.on('close', () => {
     if (!response.writableFinished) work.leave();
   });

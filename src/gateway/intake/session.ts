@@ -1,36 +1,33 @@
 import { hash } from 'node:crypto';
 import type { Inbound } from './inbound';
 
-/** Longer identifiers say no more; they are cut, not refused, since they only ask for a preference. */
-const LONGEST = 128;
-const LONGEST_USER_ID = 1_024;
-/** The fingerprint uses so much of a text. */
-const SAMPLE = 2_048;
-const SAMPLE_PARTS = 16;
+/** Longer ids are cut, not refused, as they only express a preference. */
+const MAX_ID_LENGTH = 128;
+const MAX_USER_ID_LENGTH = 1_024;
+/** Characters of a text that the fingerprint uses. */
+const MAX_SAMPLE_LENGTH = 2_048;
+const MAX_SAMPLE_PARTS = 16;
 
-type Naming = Pick<Inbound, 'headers' | 'body'>;
+type SessionSource = Pick<Inbound, 'headers' | 'body'>;
 
-/** The requests of a conversation go to one lane by its name, or by fields of other purpose; null without any. */
-export const sessionOf = ({ headers, body }: Naming): string | null =>
-  conversationOf({ headers, body }) ?? named(body.prompt_cache_key) ?? named(body.user);
+/** Session id for lane affinity: the conversation's id, or else fields of another purpose; null without any. */
+export const sessionOf = ({ headers, body }: SessionSource): string | null =>
+  conversationOf({ headers, body }) ?? idText(body.prompt_cache_key) ?? idText(body.user);
 
-/** The conversation that a request names, and no wider group such as all requests of one end user; null when none. */
-export function conversationOf({ headers, body }: Naming): string | null {
+/** Id of the conversation that a request names, never of a wider group such as an end user's requests; null if none. */
+export function conversationOf({ headers, body }: SessionSource): string | null {
   const { metadata } = body;
   return (
-    named(headers['x-session-id']) ??
-    named(fieldOf(metadata, 'session_id')) ??
-    named(fieldOf(metadata, 'sticky_key')) ??
-    named(headers['x-claude-code-session-id']) ??
-    named(headers['session-id'] ?? headers.session_id ?? headers['thread-id']) ??
+    idText(headers['x-session-id']) ??
+    idText(fieldOf(metadata, 'session_id')) ??
+    idText(fieldOf(metadata, 'sticky_key')) ??
+    idText(headers['x-claude-code-session-id']) ??
+    idText(headers['session-id'] ?? headers.session_id ?? headers['thread-id']) ??
     sessionWithin(fieldOf(metadata, 'user_id'))
   );
 }
 
-/**
- * The key under which a conversation's lane is remembered, separate for every API key; a fingerprint when none is
- * named.
- */
+/** Key under which a conversation's lane is remembered, separate per API key; a fingerprint if no session is named. */
 export function stickyKey(
   { caller, body }: Inbound,
   { session, model }: { readonly session: string | null; readonly model: string },
@@ -39,38 +36,38 @@ export function stickyKey(
   const opening = [
     model,
     sample(body.system ?? body.instructions),
-    sample(firstIn(body.messages ?? body.input)),
+    sample(openingOf(body.messages ?? body.input)),
   ];
   return `${caller.keyId}\n${hash('sha256', opening.join('\n'), 'base64')}`;
 }
 
 /** Some agents put the session into the user field, at its end or as JSON. */
 function sessionWithin(userId: unknown): string | null {
-  if (typeof userId !== 'string' || userId.length > LONGEST_USER_ID) return null;
-  return named(/session_(?:id"\s*:\s*")?([\w-]{8,})/.exec(userId)?.[1]);
+  if (typeof userId !== 'string' || userId.length > MAX_USER_ID_LENGTH) return null;
+  return idText(/session_(?:id"\s*:\s*")?([\w-]{8,})/.exec(userId)?.[1]);
 }
 
-const named = (value: unknown): string | null =>
-  typeof value === 'string' && value !== '' ? value.slice(0, LONGEST) : null;
+const idText = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.slice(0, MAX_ID_LENGTH) : null;
 
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
-/** A fingerprint of the instructions and the first question: they stay the same from turn to turn. */
-function firstIn(turns: unknown): unknown {
-  // Later turns repeat as an item what a first turn says as a text.
+/** The turns up to the first question, which stay the same from turn to turn. */
+function openingOf(turns: unknown): unknown {
+  // Later turns repeat as an item what the first turn sent as a text.
   if (!Array.isArray(turns)) return [{ role: 'user', content: turns }];
   const first = turns.findIndex((turn) => fieldOf(turn, 'role') === 'user');
   return turns.slice(0, first + 1 || 1);
 }
 
-/** The sample has speakers and words however they are wrapped, as far as it goes: a long prompt would cost too much. */
+/** Concatenates roles and texts at any depth up to a maximum length, as hashing a long prompt would cost too much. */
 function sample(value: unknown): string {
   let text = '';
   const gather = (part: unknown): void => {
-    if (text.length >= SAMPLE) return;
-    if (typeof part === 'string') text += `${part.slice(0, SAMPLE - text.length)}\n`;
-    else if (Array.isArray(part)) part.slice(0, SAMPLE_PARTS).forEach(gather);
+    if (text.length >= MAX_SAMPLE_LENGTH) return;
+    if (typeof part === 'string') text += `${part.slice(0, MAX_SAMPLE_LENGTH - text.length)}\n`;
+    else if (Array.isArray(part)) part.slice(0, MAX_SAMPLE_PARTS).forEach(gather);
     else if (typeof part === 'object' && part !== null)
       for (const name of ['role', 'text', 'content']) gather(Reflect.get(part, name));
   };

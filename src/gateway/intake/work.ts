@@ -1,60 +1,56 @@
-import { type Fault, fault, type Listed } from '../../kernel';
+import { type Fault, fault, type SwapListMember } from '../../kernel';
 
-/** A call to a supplier can be broken off. */
-interface Breakable {
+interface Abortable {
   abort(cause: Fault): void;
 }
 
-const CALLER_LEFT = 'caller_left';
+const CALLER_DISCONNECTED = 'caller_left';
 
-/** No error, and never sent: the caller disconnected. 499 is the status that proxies log for it. */
-const callerLeft = (): Fault =>
-  fault('stream_interrupted', { status: 499, outcome: CALLER_LEFT, message: 'The caller left.' });
+/** Never sent, as the caller disconnected. Proxies log status 499 for it. */
+const callerDisconnectedError = (): Fault =>
+  fault('stream_interrupted', { status: 499, outcome: CALLER_DISCONNECTED, message: 'The caller left.' });
 
-/** One request under way. It may be stopped at any time, be it waiting for a supplier or in the middle of a stream. */
-export class Work implements Listed {
+export class RequestWork implements SwapListMember {
   index = -1;
-  private current: Breakable | null = null;
+  private current: Abortable | null = null;
   private cause: Fault | null = null;
   private outlivesCaller = false;
-  private left = false;
+  private isCallerGone = false;
   private byService = false;
 
-  /** The work was stopped for this reason; null while it runs. */
+  /** Reason why the work was stopped; null while it runs. */
   get stopped(): Fault | null {
     return this.cause;
   }
 
-  /** The caller did not wait for the end. */
   get callerLeft(): boolean {
-    return this.left;
+    return this.isCallerGone;
   }
 
-  /** It was that which stopped it. */
   get stoppedByCaller(): boolean {
-    return this.left && this.cause?.outcome === CALLER_LEFT;
+    return this.isCallerGone && this.cause?.outcome === CALLER_DISCONNECTED;
   }
 
-  /** The service stopped the work. Its caller pays nothing, unlike one who left or whose key ended. */
+  /**
+   * True if the service stopped the work. The caller pays nothing then, unlike one who left or whose key was revoked.
+   */
   get stoppedByService(): boolean {
     return this.byService;
   }
 
-  /** From now on it runs to its end even if its caller disconnects: the answer is stored for a repeated request. */
+  /** From now on the request runs to its end even if its caller disconnects: the response is stored for a retry. */
   detachFromCaller(): void {
     this.outlivesCaller = true;
   }
 
-  /** Registers what a stop has to abort from now on. */
-  watch(call: Breakable): void {
+  watch(call: Abortable): void {
     this.current = call;
     if (this.cause !== null) call.abort(this.cause);
   }
 
-  /** The caller is gone. */
   leave(): void {
-    this.left = true;
-    if (!this.outlivesCaller) this.stop(callerLeft());
+    this.isCallerGone = true;
+    if (!this.outlivesCaller) this.stop(callerDisconnectedError());
   }
 
   stop(cause: Fault, { byService = false } = {}): void {

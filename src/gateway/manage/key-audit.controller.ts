@@ -1,17 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
-import { cellIn, type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
+import { toCell, type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
 import { CatalogueService, pricesOf, priceTexts } from '../../catalogue';
-import { choiceField, instantField, platformScope, refused, textField, wholeNumberField } from '../../kernel';
+import {
+  choiceField,
+  instantField,
+  platformScope,
+  invalidField,
+  textField,
+  integerField,
+} from '../../kernel';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
 import { Access, csvFile, type HttpRequest, presentPage, queryOf } from '../../web';
 import { presentRecord, recordColumns } from './record-presenter';
 
-const USUAL_PAGE = 100;
-const LONGEST_PAGE = 1_000;
+const DEFAULT_PAGE_SIZE = 100;
+const MAX_PAGE_SIZE = 1_000;
 
-/** The request records of one key. */
 @Controller('/v1/manage/keys')
 @Access.rootKey()
 export class KeyAuditController {
@@ -33,7 +39,7 @@ export class KeyAuditController {
     const filter = filterOf(query);
     const format = choiceField(query.get('format') ?? 'json', 'format', ['json', 'csv']);
     const key = await this.register.get(platformScope, keyId);
-    return format === 'csv' ? this.file(key, filter, query, response) : this.page(key, filter, query);
+    return format === 'csv' ? this.csvFileOf(key, filter, query, response) : this.page(key, filter, query);
   }
 
   private async page(
@@ -41,7 +47,7 @@ export class KeyAuditController {
     filter: Omit<RecordFilter, 'limit'>,
     query: URLSearchParams,
   ) {
-    const limit = limitOf(query, LONGEST_PAGE) ?? USUAL_PAGE;
+    const limit = limitOf(query, MAX_PAGE_SIZE) ?? DEFAULT_PAGE_SIZE;
     const [page, refusals] = await Promise.all([
       this.records.ofKey(id, { ...filter, limit }),
       this.refusals.ofKey(id, filter.from ?? null, filter.to ?? null),
@@ -57,7 +63,7 @@ export class KeyAuditController {
     };
   }
 
-  private file(
+  private csvFileOf(
     { id, publicId }: ManagedKey,
     filter: Omit<RecordFilter, 'limit'>,
     query: URLSearchParams,
@@ -83,7 +89,7 @@ async function* cellsOf(
 ): AsyncGenerator<readonly unknown[]> {
   for await (const entry of entries) {
     const record = presentRecord(entry, publicId);
-    yield [...recordColumns.map((name) => cellIn(record[name])), priceText(entry)];
+    yield [...recordColumns.map((name) => toCell(record[name])), priceText(entry)];
   }
 }
 
@@ -92,7 +98,7 @@ function filterOf(query: URLSearchParams): Omit<RecordFilter, 'limit'> {
     const text = query.get(name);
     return text === null ? null : instantField(text, name);
   });
-  if (from && to && from >= to) throw refused('to', 'later than from');
+  if (from && to && from >= to) throw invalidField('to', 'later than from');
   const model = query.get('model');
   return {
     from: from ?? null,
@@ -102,7 +108,7 @@ function filterOf(query: URLSearchParams): Omit<RecordFilter, 'limit'> {
   };
 }
 
-function limitOf(query: URLSearchParams, most: number): number | null {
+function limitOf(query: URLSearchParams, max: number): number | null {
   const text = query.get('limit');
-  return text === null ? null : wholeNumberField(text, 'limit', 1, most);
+  return text === null ? null : integerField(text, 'limit', 1, max);
 }

@@ -24,7 +24,7 @@ import {
   readGrace,
   readKeyChanges,
   readNewKey,
-  shownStatuses,
+  displayStatuses,
 } from '../../keys';
 import { Settings } from '../../platform';
 import {
@@ -40,12 +40,11 @@ import {
 } from '../../web';
 import { callerOf, readJsonBody } from '../intake';
 
-const PAGES = { usual: 20, most: 100 };
+const PAGE_SIZES = { defaultSize: 20, maxSize: 100 };
 
-/** A repeated request, or a change without effect, logs no second entry. */
-const byTheService = { none: 'KeyManagement writes the entry in the transaction of the change' };
+/** A repeated request, or a change without effect, must not log a second entry. */
+const auditedByService = { none: 'KeyManagement writes the entry in the transaction of the change' };
 
-/** Keys, managed with the root key: those of the whole platform. */
 @Controller('/v1/manage/keys')
 @Access.rootKey()
 @UseInterceptors(OwnWritesInterceptor)
@@ -61,18 +60,18 @@ export class ManageKeysController {
 
   @Post()
   @HttpCode(200)
-  @Audited(byTheService)
+  @Audited(auditedByService)
   async create(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const { bytes, body } = await readJsonBody(request, this.settings);
     const form = readNewKey(body, this.catalogue.snapshot);
     const caller = callerOf(request);
     const { requestId, headers } = request;
-    const asked = { requestId, keyId: caller.keyId, headers, content: () => [bytes] };
-    const made = await this.idempotency.once(asked, 'manage/keys', objectCodec, async () =>
+    const idempotentRequest = { requestId, keyId: caller.keyId, headers, content: () => [bytes] };
+    const result = await this.idempotency.once(idempotentRequest, 'manage/keys', objectCodec, async () =>
       presentIssued(await this.keys.create(platformScope, form, `root key ${caller.publicId}`), form.name),
     );
-    if (made.headers !== undefined) response.setHeaders(new Map(Object.entries(made.headers)));
-    return made.answer;
+    if (result.headers !== undefined) response.setHeaders(new Map(Object.entries(result.headers)));
+    return result.answer;
   }
 
   @Get()
@@ -81,8 +80,8 @@ export class ManageKeysController {
     const status = query.get('status');
     const name = query.get('name');
     const page = await this.register.list(platformScope, {
-      ...pageRequestOf(query, PAGES),
-      status: status === null ? null : choiceField(status, 'status', shownStatuses),
+      ...pageRequestOf(query, PAGE_SIZES),
+      status: status === null ? null : choiceField(status, 'status', displayStatuses),
       name: name === null ? null : textField(name, 'name', 200),
     });
     return presentPage(page, presentKey, ({ publicId }) => publicId);
@@ -94,7 +93,7 @@ export class ManageKeysController {
   }
 
   @Patch(':key_id')
-  @Audited(byTheService)
+  @Audited(auditedByService)
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
     const { body } = await readJsonBody(request, this.settings);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
@@ -102,14 +101,14 @@ export class ManageKeysController {
   }
 
   @Delete(':key_id')
-  @Audited(byTheService)
+  @Audited(auditedByService)
   async revoke(@Param('key_id') keyId: string) {
     return presentKey(await this.keys.revoke(platformScope, keyId));
   }
 
   @Post(':key_id/rotate')
   @HttpCode(200)
-  @Audited(byTheService)
+  @Audited(auditedByService)
   async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
     const hasBody =
       request.headers['transfer-encoding'] !== undefined ||
@@ -120,6 +119,6 @@ export class ManageKeysController {
   }
 
   private async withEffective(key: ManagedKey) {
-    return { ...presentKey(key), effective: await this.effective.of(key) };
+    return { ...presentKey(key), effective: await this.effective.find(key) };
   }
 }

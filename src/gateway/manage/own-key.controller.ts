@@ -1,17 +1,17 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
-import { presentUsage, RequestRecordQuery, UsageQuery, usageQuestionOf } from '../../audit';
+import { presentUsage, RequestRecordQuery, UsageQuery, toUsageRequest } from '../../audit';
 import { CatalogueService } from '../../catalogue';
-import { fault, isUuid, refuseUnknownFields, wholeNumberField } from '../../kernel';
+import { fault, isUuid, rejectUnknownFields, integerField } from '../../kernel';
 import { KeyRegister, presentFields, RateLimiter, type RateState } from '../../keys';
 import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../intake';
 import { presentGeneration } from './record-presenter';
 
-const NOT_ON_RECORD =
+const NOT_RECORDED_MESSAGE =
   'This key has made no request with this id, it is not settled yet, or it was refused before a supplier was asked: of such refusals only some are kept.';
 
-const MOST_DAYS = 800;
-const MOST_GROUPS = 100;
+const MAX_DAYS = 800;
+const MAX_GROUPS = 100;
 const USAGE_PARAMETERS = [
   'from',
   'to',
@@ -33,7 +33,6 @@ const presentRate = ({ limit, used, remaining, resetsAt }: RateState) => ({
   resets_at: resetsAt?.toISOString() ?? null,
 });
 
-/** A key may ask these questions about itself and about its own requests. */
 @Controller('/v1')
 @Access.eitherHeader()
 export class OwnKeyController {
@@ -65,15 +64,14 @@ export class OwnKeyController {
     };
   }
 
-  /** The sums say what this key used, by bucket, grouped and narrowed as asked. */
   @Get('usage')
   async usageOfKey(@Req() request: HttpRequest) {
     const { keyId } = callerOf(request);
-    const asked = Object.fromEntries(queryOf(request));
-    refuseUnknownFields(asked, USAGE_PARAMETERS);
-    const days = asked.days === undefined ? null : wholeNumberField(asked.days, 'days', 1, MOST_DAYS);
-    const question = { ...usageQuestionOf({ ...asked, days }, Date.now()), mostGroups: MOST_GROUPS };
-    return presentUsage(question, await this.usage.ask({ kind: 'key', keyId }, question));
+    const parameters = Object.fromEntries(queryOf(request));
+    rejectUnknownFields(parameters, USAGE_PARAMETERS);
+    const days = parameters.days === undefined ? null : integerField(parameters.days, 'days', 1, MAX_DAYS);
+    const query = { ...toUsageRequest({ ...parameters, days }, Date.now()), mostGroups: MAX_GROUPS };
+    return presentUsage(query, await this.usage.read({ kind: 'key', keyId }, query));
   }
 
   @Get('generations/:request_id')
@@ -83,7 +81,7 @@ export class OwnKeyController {
     if (entry === null) {
       throw fault('not_found', {
         param: 'request_id',
-        message: NOT_ON_RECORD,
+        message: NOT_RECORDED_MESSAGE,
       });
     }
     return presentGeneration(entry, publicId, this.catalogue.snapshot);

@@ -2,7 +2,7 @@ import { billedColumns, billedFields, priceFactorOf, type RequestEntry } from '.
 import { type CatalogueSnapshot, pricesOf } from '../../catalogue';
 import { completionTokens, formatUsd, promptTokens, toJsonNumber } from '../../kernel';
 
-/** One request in the audit of a key; the tokens as the caller was told them, cached and reasoning ones included. */
+/** A request in the audit of a key. Token counts include cached and reasoning tokens, as reported to the caller. */
 export const presentRecord = (entry: RequestEntry, keyId: string) => ({
   timestamp: entry.createdAt.toISOString(),
   key_id: keyId,
@@ -53,7 +53,6 @@ export const recordColumns = [
   'client_request_id',
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
-/** It presents a request as its own caller sees it: everything, the attempts included. */
 export const presentGeneration = (entry: RequestEntry, keyId: string, snapshot: CatalogueSnapshot) => ({
   id: entry.requestId,
   object: 'generation',

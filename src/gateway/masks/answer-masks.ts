@@ -3,45 +3,41 @@ import { JsonMask } from './json-mask';
 import type { MaskRun } from './mask-run';
 import { type PieceMask, TextMask } from './text-mask';
 
-/** The masks that apply to one answer. */
 export class AnswerMasks {
-  /** How many whole texts were changed so far, and in how many of them something was masked. */
   changes = 0;
   hits = 0;
 
   constructor(
     private readonly runs: readonly MaskRun[],
-    /** Gets each verdict once. */
-    private readonly tell: (verdict: GateRecord) => void,
+    private readonly report: (verdict: GateRecord) => void,
   ) {}
 
-  /** Nothing more of the answer comes. */
-  over(): void {
-    for (const run of this.runs) this.tell(verdictOf(run));
+  reportVerdicts(): void {
+    for (const run of this.runs) this.report(verdictOf(run));
   }
 
-  text(): PieceMask {
+  createTextMask(): PieceMask {
     return new TextMask(this.runs);
   }
 
-  jsonText(): PieceMask {
+  createJsonMask(): PieceMask {
     return new JsonMask(this.runs);
   }
 
-  whole(text: string): string {
-    return this.all(this.text(), text);
+  maskText(text: string): string {
+    return this.maskAll(this.createTextMask(), text);
   }
 
-  /** The same as its pieces come to, in which every escape is written in one way. */
-  wholeJson(text: string): string {
-    return this.all(this.jsonText(), text);
+  /** Masks a complete JSON text. Writes escapes as a streamed text would, in one canonical form. */
+  maskJson(text: string): string {
+    return this.maskAll(this.createJsonMask(), text);
   }
 
-  private all(mask: PieceMask, text: string): string {
-    const shown = mask.push(text) + mask.end();
-    if (shown !== text) this.changes += 1;
+  private maskAll(mask: PieceMask, text: string): string {
+    const maskedText = mask.push(text) + mask.end();
+    if (maskedText !== text) this.changes += 1;
     if (mask.changed) this.hits += 1;
-    return shown;
+    return maskedText;
   }
 }
 

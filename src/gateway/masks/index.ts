@@ -1,10 +1,10 @@
 import { Masking } from './masking';
 
 export type { AnswerMasks } from './answer-masks';
-export { maskedBody } from './masked-body';
-export { maskedFault } from './masked-fault';
-export { MaskedStream, maskFault } from './masked-stream';
-export { MaskFailed } from './mask-run';
+export { maskBody } from './masked-body';
+export { maskError } from './mask-error';
+export { MaskedStream, maskFailureFault } from './masked-stream';
+export { MaskError } from './mask-run';
 export { Masking } from './masking';
 
 export const masksStage = [Masking];

@@ -4,9 +4,9 @@ import type { GateRecord } from '../../audit';
 import { Extensions } from '../../extensions';
 import { type Fault, fault } from '../../kernel';
 import { Logger, Metrics } from '../../platform';
-import { type Call, gateRequestOf } from '../intake';
+import { type GatewayCall, gateRequestOf } from '../intake';
 import { AnswerMasks } from './answer-masks';
-import { MaskFailed, MaskRun, type MaskWatch } from './mask-run';
+import { MaskError, MaskRun, type MaskObserver } from './mask-run';
 
 interface MaskGate {
   readonly name: string;
@@ -14,12 +14,10 @@ interface MaskGate {
   readonly mask: Mask;
 }
 
-/** Which masks an answer passes. */
 @Injectable()
 export class Masking {
-  /** It is null where no gate has a mask. */
   private readonly gates: readonly MaskGate[] | null;
-  private readonly watch: MaskWatch;
+  private readonly observer: MaskObserver;
 
   constructor(
     extensions: Extensions,
@@ -30,8 +28,8 @@ export class Masking {
       gate.answer === undefined ? [] : [{ name, gate, mask: gate.answer }],
     );
     this.gates = gates.length === 0 ? null : gates;
-    this.watch = {
-      failed: (failure) => this.failed(failure),
+    this.observer = {
+      failed: (failure) => this.logFailure(failure),
       slow: (gate, milliseconds) => {
         metrics.slowMasks.inc({ gate });
         logger.warn('a mask was slow', { gate, milliseconds: Math.round(milliseconds) });
@@ -39,63 +37,64 @@ export class Masking {
     };
   }
 
-  /** Null where no mask applies. Throws where an answer could not be masked that has to be. */
-  of(call: Call): AnswerMasks | null {
-    return this.gates === null ? null : this.applying(this.gates, call);
+  /** Null if no mask applies. Throws if a mandatory mask cannot be applied. */
+  masksFor(call: GatewayCall): AnswerMasks | null {
+    return this.gates === null ? null : this.createMasks(this.gates, call);
   }
 
-  private applying(gates: readonly MaskGate[], call: Call): AnswerMasks | null {
+  private createMasks(gates: readonly MaskGate[], call: GatewayCall): AnswerMasks | null {
     const request = gateRequestOf(call);
     const runs: MaskRun[] = [];
-    const tell = (verdict: GateRecord): void => this.tell(verdict, call);
+    const tell = (verdict: GateRecord): void => this.reportVerdict(verdict, call);
     for (const { name, gate, mask } of gates) {
       const { onError, timeoutMs } = gate;
-      const applies = this.applies(name, mask, request);
+      const applies = this.isApplicable(name, mask, request);
       if (applies === false) continue;
       if (applies === true && call.operation.untouched !== true) {
-        runs.push(new MaskRun({ name, mask, onError, timeoutMs, watch: this.watch }));
+        runs.push(new MaskRun({ name, mask, onError, timeoutMs, watch: this.observer }));
         continue;
       }
       tell({ name, stage: 'answer', verdict: 'failed', ms: 0 });
-      if (onError === 'closed') throw applies === null ? unknown(name) : untouchable(name);
+      if (onError === 'closed')
+        throw applies === null ? undecidedMaskError(name) : unmaskableRouteError(name);
     }
     return runs.length === 0 ? null : new AnswerMasks(runs, tell);
   }
 
-  private tell(verdict: GateRecord, { gates }: Call): void {
+  private reportVerdict(verdict: GateRecord, { gates }: GatewayCall): void {
     const { name: gate, stage, ms } = verdict;
     gates?.push(verdict);
     this.metrics.gateVerdicts.inc({ gate, stage, verdict: verdict.verdict });
     this.metrics.gateDuration.observe({ gate, stage }, ms / 1_000);
   }
 
-  /** Null where the mask did not say so. */
-  private applies(name: string, mask: Mask, request: GateRequest): boolean | null {
+  /** Null if the mask could not decide. */
+  private isApplicable(name: string, mask: Mask, request: GateRequest): boolean | null {
     if (mask.applies === undefined) return true;
     try {
       const applies: unknown = mask.applies(request);
       if (typeof applies === 'boolean') return applies;
       if (applies instanceof Promise) applies.catch(() => undefined);
-      this.failed(new MaskFailed(name, 'applies() did not return true or false'));
+      this.logFailure(new MaskError(name, 'applies() did not return true or false'));
     } catch (cause) {
-      this.failed(new MaskFailed(name, 'applies() threw', { cause }));
+      this.logFailure(new MaskError(name, 'applies() threw', { cause }));
     }
     return null;
   }
 
-  private failed(failure: MaskFailed): void {
+  private logFailure(failure: MaskError): void {
     this.logger.warn('a mask failed', { gate: failure.gate, error: failure });
   }
 }
 
-const unknown = (gate: string): Fault =>
+const undecidedMaskError = (gate: string): Fault =>
   fault('service_unavailable', {
     message: `The gate ${gate}, which every answer has to pass, could not say whether it applies. Try again shortly.`,
     details: { gate, stage: 'answer' },
   });
 
-/** The bytes of these routes pass as they are. */
-const untouchable = (gate: string): Fault =>
+/** Responses of these routes pass byte for byte. */
+const unmaskableRouteError = (gate: string): Fault =>
   fault('request_rejected', {
     message: `Answers of this route pass byte for byte, and the gate ${gate} has to mask them. Use /v1/responses.`,
     details: { gate, stage: 'answer' },

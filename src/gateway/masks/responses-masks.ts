@@ -1,79 +1,82 @@
 import { isRecord, type JsonObject } from '../../protocol';
-import { EventMasks, type Fate, type OpenText } from './event-masks';
-import { maskMembers } from './masked-values';
+import { EventMasks, type EventAction, type OpenText } from './event-masks';
+import { maskMembers } from './mask-values';
 
-const PIECE = /^(response\..+)\.delta$/;
-const DONE = /^(response\..+)\.done$/;
-/** Their pieces are bytes. */
-const BYTES = /audio$/;
-const JSON_TEXT = /_arguments$/;
-const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
-const PLACES = ['item_id', 'output_index', 'content_index', 'summary_index'] as const;
+const DELTA_EVENT = /^(response\..+)\.delta$/;
+const DONE_EVENT = /^(response\..+)\.done$/;
+/** Deltas of these events are bytes. */
+const BYTES_EVENT = /audio$/;
+const JSON_EVENT = /_arguments$/;
+const END_EVENTS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
+const POSITION_FIELDS = ['item_id', 'output_index', 'content_index', 'summary_index'] as const;
 
-interface OpenPart extends OpenText {
+interface OpenResponseText extends OpenText {
   readonly outputIndex: unknown;
 }
 
-/** Every text comes in pieces and again whole, up to four times. Events that are added count as the others do. */
+/**
+ * Masks Responses, where every text arrives in deltas and then complete up to four times. Added events shift the later
+ * sequence numbers.
+ */
 export class ResponsesMasks extends EventMasks {
   override opening: JsonObject | null = null;
-  private readonly open = new Map<string, OpenPart>();
+  private readonly open = new Map<string, OpenResponseText>();
   override shift = 0;
 
-  read(event: JsonObject): Fate {
+  read(event: JsonObject): EventAction {
     const { type, response, sequence_number: number } = event;
     const name = typeof type === 'string' ? type : '';
-    const [, piece] = PIECE.exec(name) ?? [];
+    const [, piece] = DELTA_EVENT.exec(name) ?? [];
     const { changes } = this.masks;
-    this.begin();
+    this.startEvent();
     if (piece === undefined || typeof event.delta !== 'string') {
-      this.close(event, name);
+      this.closeTexts(event, name);
       maskMembers(this.masks, event);
-    } else if (!BYTES.test(piece)) this.piece(event, piece, event.delta);
+    } else if (!BYTES_EVENT.test(piece)) this.maskDelta(event, piece, event.delta);
     if (name === 'response.created' && isRecord(response)) this.opening = { type, response };
     if (typeof number === 'number' && this.shift > 0) {
       event.sequence_number = number + this.shift;
-      this.differs = true;
+      this.hasChangedPiece = true;
     }
-    if (typeof event.sequence_number === 'number') this.passed(event.sequence_number);
-    return this.differs || this.masks.changes > changes ? 'changed' : 'same';
+    if (typeof event.sequence_number === 'number') this.noteSent(event.sequence_number);
+    return this.hasChangedPiece || this.masks.changes > changes ? 'changed' : 'same';
   }
 
-  override passed(number: number): void {
+  override noteSent(number: number): void {
     if (this.opening !== null) this.opening.sequence_number = number;
   }
 
-  over(): void {
+  end(): void {
     for (const part of this.open.keys()) this.flush(part, {});
   }
 
-  private piece(event: JsonObject, name: string, text: string): void {
-    const place = placeOf(event);
-    const key = `${name} ${JSON.stringify(place)}`;
+  private maskDelta(event: JsonObject, name: string, text: string): void {
+    const position = positionOf(event);
+    const key = `${name} ${JSON.stringify(position)}`;
     let part = this.open.get(key);
     if (part === undefined) {
-      const mask = JSON_TEXT.test(name) ? this.masks.jsonText() : this.masks.text();
+      const mask = JSON_EVENT.test(name) ? this.masks.createJsonMask() : this.masks.createTextMask();
       const tokens = Array.isArray(event.logprobs) ? { logprobs: [] } : {};
-      const carry = (delta: string): JsonObject => ({ type: `${name}.delta`, ...place, delta, ...tokens });
+      const carry = (delta: string): JsonObject => ({ type: `${name}.delta`, ...position, delta, ...tokens });
       this.open.set(key, (part = { mask, name: 'delta', carry, outputIndex: event.output_index }));
     }
-    event.delta = this.pushed(part, text);
+    event.delta = this.pushPiece(part, text);
     if (!Array.isArray(event.logprobs) || event.logprobs.length === 0) return;
-    // The event that ends the text has them all, unless something was masked.
+    // The final event of the text has all log probabilities, unless something was masked.
     event.logprobs = [];
-    this.differs = true;
-    this.sole = null;
+    this.hasChangedPiece = true;
+    this.onlyPiece = null;
   }
 
-  /** A text ends with its own last event, or with that of its item or answer. */
-  private close(event: JsonObject, name: string): void {
-    const [, done] = DONE.exec(name) ?? [];
-    if (done !== undefined) this.flush(`${done} ${JSON.stringify(placeOf(event))}`, event);
+  /** Flushes the texts that this event ends: its own, those of its item, or all at the end of the response. */
+  private closeTexts(event: JsonObject, name: string): void {
+    const [, done] = DONE_EVENT.exec(name) ?? [];
+    if (done !== undefined) this.flush(`${done} ${JSON.stringify(positionOf(event))}`, event);
     if (name === 'response.output_item.done') {
       for (const [key, part] of this.open)
         if (part.outputIndex === event.output_index) this.flush(key, event);
     }
-    if (ENDS.has(name)) for (const key of this.open.keys()) this.flush(key, event);
+    if (END_EVENTS.has(name)) for (const key of this.open.keys()) this.flush(key, event);
   }
 
   private flush(key: string, { sequence_number: number }: JsonObject): void {
@@ -89,8 +92,8 @@ export class ResponsesMasks extends EventMasks {
   }
 }
 
-function placeOf(event: JsonObject): JsonObject {
-  const place: JsonObject = {};
-  for (const name of PLACES) if (event[name] !== undefined) place[name] = event[name];
-  return place;
+function positionOf(event: JsonObject): JsonObject {
+  const position: JsonObject = {};
+  for (const name of POSITION_FIELDS) if (event[name] !== undefined) position[name] = event[name];
+  return position;
 }

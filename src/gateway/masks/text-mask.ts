@@ -1,24 +1,21 @@
 import type { MaskRun } from './mask-run';
 
-/** A text that goes out in pieces, each as soon as nothing that may still come can change it. */
+/** Masks a text in pieces, each forwarded once no later text can change it. */
 export interface PieceMask {
-  /** Takes the next piece and answers what can go out. */
   push(piece: string): string;
-  /** The text is over, or pauses: what was held back. */
   end(): string;
-  /** Something of it was replaced. */
   readonly changed: boolean;
 }
 
-/** A stage looks at so many characters before it moves on, however many come at once. */
-const SEGMENT = 128;
+/** Minimum length of a search window's segment, whatever the size of pieces. */
+const MIN_SEGMENT_LENGTH = 128;
 
-/** Every mask over one text, each over what the one before made of it. */
+/** Runs all masks over one text, each on the output of the previous one. */
 export class TextMask implements PieceMask {
-  private readonly stages: readonly Stage[];
+  private readonly stages: readonly MaskStage[];
 
   constructor(runs: readonly MaskRun[]) {
-    this.stages = runs.map((run) => new Stage(run));
+    this.stages = runs.map((run) => new MaskStage(run));
   }
 
   get changed(): boolean {
@@ -39,53 +36,49 @@ export class TextMask implements PieceMask {
 }
 
 /**
- * One mask over one text. Whether a span begins at a place is decided once `longest` characters behind it are there. It
- * is decided from a place in the text that depends on the text alone: pieces of any size give the same result.
+ * Runs one mask over one text; a span's start is decided once `longest` more characters have arrived. Windows depend
+ * only on the text, so that pieces of any size give the same result.
  */
-class Stage {
+class MaskStage {
   changed = false;
-  /** The text from where looks begin: the context, and what was not decided yet. */
   private window = '';
-  /** How much of the window has gone out, or was replaced. */
   private sent = 0;
-  /** The window begins anew once everything before this place is decided. */
+  /** The window moves on once everything before this position is decided. */
   private segmentEnd: number;
   private readonly segment: number;
-  /** The spans in what was looked at last. */
   private starts: number[] = [];
   private ends: number[] = [];
 
   constructor(private readonly run: MaskRun) {
-    this.segment = Math.max(run.longest, SEGMENT);
+    this.segment = Math.max(run.longest, MIN_SEGMENT_LENGTH);
     this.segmentEnd = this.segment;
   }
 
   push(piece: string, isLast: boolean): string {
-    if (this.run.isOut) return this.rest() + piece;
+    if (this.run.isDisabled) return this.takeRest() + piece;
     if (piece === '' && !isLast) return '';
     this.window += piece;
     const { longest } = this.run;
     let out = '';
     for (;;) {
-      const segmentEnd = this.wholeCharacters(this.segmentEnd, 1);
+      const segmentEnd = this.alignToCharacter(this.segmentEnd, 1);
       const isFull = this.window.length >= segmentEnd + longest;
-      const looked = isFull ? this.window.slice(0, segmentEnd + longest) : this.window;
-      const cut = isFull ? segmentEnd : looked.length - (isLast ? 0 : longest);
-      // What is held back needs no look.
+      const searched = isFull ? this.window.slice(0, segmentEnd + longest) : this.window;
+      const cut = isFull ? segmentEnd : searched.length - (isLast ? 0 : longest);
+      // Text that stays held back needs no search.
       if (!isFull && !isLast && cut <= this.sent) return out;
-      const written = this.write(looked, cut);
-      if (written === null) return out + this.rest();
-      out += written;
-      if (!this.run.mayWrite(out.length)) return out + this.rest();
+      const masked = this.maskUpTo(searched, cut);
+      if (masked === null) return out + this.takeRest();
+      out += masked;
+      if (!this.run.checkLength(out.length)) return out + this.takeRest();
       if (!isFull) return out;
       this.moveOn();
     }
   }
 
-  /** What can go out up to the cut; null where the mask failed. */
-  private write(looked: string, cut: number): string | null {
-    if (looked.length === 0) return '';
-    const spans = this.run.find(looked);
+  private maskUpTo(searched: string, cut: number): string | null {
+    if (searched.length === 0) return '';
+    const spans = this.run.find(searched);
     if (spans === null) return null;
     this.starts = [];
     this.ends = [];
@@ -95,35 +88,34 @@ class Stage {
       this.starts.push(start);
       this.ends.push(end);
       if (end <= this.sent) continue;
-      out += looked.slice(this.sent, Math.max(start, this.sent)) + text;
+      out += searched.slice(this.sent, Math.max(start, this.sent)) + text;
       this.sent = end;
       this.changed = this.run.hasMasked = true;
     }
     if (cut <= this.sent) return out;
-    const to = cut === looked.length ? cut : this.wholeCharacters(cut, -1);
-    if (to > this.sent) out += looked.slice(this.sent, to);
+    const to = cut === searched.length ? cut : this.alignToCharacter(cut, -1);
+    if (to > this.sent) out += searched.slice(this.sent, to);
     this.sent = Math.max(this.sent, to);
     return out;
   }
 
-  /** Begins the window anew, `longest` characters before what is undecided, and never inside a span. */
+  /** Moves the window to `longest` characters before the undecided text, but never inside a span. */
   private moveOn(): void {
     let base = Math.max(0, this.sent - this.run.longest);
-    for (let at = this.starts.length - 1; at >= 0; at -= 1)
-      if (this.starts[at]! < base && base < this.ends[at]!) base = this.starts[at]!;
-    base = this.wholeCharacters(base, -1);
+    for (let index = this.starts.length - 1; index >= 0; index -= 1)
+      if (this.starts[index]! < base && base < this.ends[index]!) base = this.starts[index]!;
+    base = this.alignToCharacter(base, -1);
     this.window = this.window.slice(base);
     this.sent -= base;
     this.segmentEnd = this.sent + this.segment;
   }
 
-  /** A place beside it that does not part the halves of a character. */
-  private wholeCharacters(at: number, step: 1 | -1): number {
-    const before = this.window.charCodeAt(at - 1);
-    return before >= 0xd800 && before <= 0xdbff ? at + step : at;
+  private alignToCharacter(position: number, step: 1 | -1): number {
+    const previousCode = this.window.charCodeAt(position - 1);
+    return previousCode >= 0xd800 && previousCode <= 0xdbff ? position + step : position;
   }
 
-  private rest(): string {
+  private takeRest(): string {
     const rest = this.window.slice(this.sent);
     this.window = '';
     this.sent = 0;

@@ -6,25 +6,24 @@ import { measureAudio } from './measure-audio';
 
 /** A hostile recording takes up to half a microsecond per byte. */
 const MAX_INLINE_BYTES = 64 * 1024;
-/** An idle thread holds 12 MB. */
-const IDLE_MS = 30_000;
+/** Idle time after which the thread ends, as it holds 12 MB. */
+const MAX_IDLE_MS = 30_000;
 
-/** What the thread is sent, and what it returns. */
-export interface AudioOrder {
+export interface AudioRequest {
   readonly files: readonly Uint8Array[];
   readonly otherwise: AudioKind | null;
 }
 export type AudioReply = ReturnType<typeof measureAudio> | Error;
 
-/** Measures recordings, those above 64 KiB in a thread, so that no other request waits for them. */
+/** Measures recordings; large ones in a thread, so that no other request waits. */
 @Injectable()
 export class AudioMeter implements OnModuleDestroy {
   private thread: Worker | null = null;
-  /** Replies come in the order of the orders. */
+  /** Replies arrive in the order of the requests. */
   private waiting: PromiseWithResolvers<readonly (AudioLength | null)[]>[] = [];
   private idle: NodeJS.Timeout | undefined;
 
-  /** The length of each file; null if its kind is unknown and there is no `otherwise` to take it for. */
+  /** Length of each file, read as `otherwise` if its kind is unknown; null if that is null, too. */
   async measure(
     files: readonly Buffer[],
     otherwise: AudioKind | null,
@@ -35,10 +34,10 @@ export class AudioMeter implements OnModuleDestroy {
     this.waiting.push(reply);
     clearTimeout(this.idle);
     const copies = files.map((file) => new Uint8Array(file));
-    const order: AudioOrder = { files: copies, otherwise };
+    const request: AudioRequest = { files: copies, otherwise };
     this.thread ??= this.start();
     this.thread.postMessage(
-      order,
+      request,
       copies.map(({ buffer }) => buffer),
     );
     return reply.promise;
@@ -54,7 +53,7 @@ export class AudioMeter implements OnModuleDestroy {
       const first = this.waiting.shift();
       if (reply instanceof Error) first?.reject(reply);
       else first?.resolve(reply);
-      if (this.waiting.length === 0) this.idle = setTimeout(() => void this.end(), IDLE_MS).unref();
+      if (this.waiting.length === 0) this.idle = setTimeout(() => void this.end(), MAX_IDLE_MS).unref();
     });
     thread.on('error', (error) => {
       this.thread = null;

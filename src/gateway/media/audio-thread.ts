@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
-import type { AudioOrder, AudioReply } from './audio-meter';
+import type { AudioRequest, AudioReply } from './audio-meter';
 import { measureAudio } from './measure-audio';
 
-parentPort?.on('message', ({ files, otherwise }: AudioOrder) => {
+parentPort?.on('message', ({ files, otherwise }: AudioRequest) => {
   let reply: AudioReply;
   try {
     const buffers = files.map(({ buffer, byteOffset, length }) => Buffer.from(buffer, byteOffset, length));

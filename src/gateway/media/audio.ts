@@ -1,11 +1,9 @@
 import { COUNT_CAP, type PriceRates, promptTokens, fault, type UsageReading, usageOf } from '../../kernel';
-import type { FormFile } from '../../routing';
+import type { CallFormFile } from '../../routing';
 import type { AudioLength } from './audio-length';
-import type { Form } from './form';
+import type { MultipartForm } from './multipart-form';
 
-/** A recording to be transcribed, and what that can cost. */
 export interface Recording {
-  /** The most it can be charged for, and what is charged when the supplier reports no usage. */
   readonly boundMs: number;
   readonly estimateMs: number;
   readonly inputBound: number;
@@ -13,20 +11,19 @@ export interface Recording {
   readonly outputBound: number;
 }
 
-const MOST_AUDIO_BYTES = 25 * 1024 * 1024;
-/** Some suppliers charge for so much at least, and all round up to a second. */
-const LEAST_CHARGED_MS = 10_000;
-/** Tokens of a second of sound: the most an encoder makes, the most a person speaks, and what is usual. */
-const MOST_TOKENS_IN = 50;
-const MOST_TOKENS_OUT = 16;
-const USUAL_TOKENS_IN = 10;
-/** Silence may come out as a sentence or two that was never said. */
-const LEAST_TOKENS_OUT = 256;
-/** A report of so many times the longest that the file can be is no report. */
-const ABSURD_FACTOR = 10;
+const MAX_AUDIO_BYTES = 25 * 1024 * 1024;
+/** Some suppliers charge a minimum, and all round up to a second. */
+const MIN_CHARGED_MS = 10_000;
+/** Tokens per second of audio: maximum of encoders, maximum of speech, and typical input. */
+const MAX_INPUT_TOKENS_PER_SECOND = 50;
+const MAX_OUTPUT_TOKENS_PER_SECOND = 16;
+const TYPICAL_INPUT_TOKENS_PER_SECOND = 10;
+/** Silence can be transcribed as a sentence or two that was never spoken. */
+const MIN_OUTPUT_TOKENS = 256;
+/** Usage above this multiple of the file's maximum length is ignored. */
+const MAX_PLAUSIBLE_FACTOR = 10;
 
-/** `file` has been measured, which told its length; null if it is no recording. */
-export function recordingOf({ fields }: Form, length: AudioLength | null): Recording {
+export function recordingOf({ fields }: MultipartForm, length: AudioLength | null): Recording {
   if (length === null) {
     throw fault('unsupported_media_type', {
       param: 'file',
@@ -34,19 +31,18 @@ export function recordingOf({ fields }: Form, length: AudioLength | null): Recor
     });
   }
   const { boundMs, estimateMs } = length;
-  if (boundMs >= COUNT_CAP) throw unmeasurable();
-  const seconds = Math.ceil(Math.max(boundMs, LEAST_CHARGED_MS) / 1_000);
+  if (boundMs >= COUNT_CAP) throw unmeasurableError();
+  const seconds = Math.ceil(Math.max(boundMs, MIN_CHARGED_MS) / 1_000);
   const fieldBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
   return {
     boundMs: seconds * 1_000,
     estimateMs,
-    inputBound: seconds * MOST_TOKENS_IN + fieldBytes,
-    inputEstimate: Math.ceil((estimateMs / 1_000) * USUAL_TOKENS_IN + fieldBytes / 4),
-    outputBound: seconds * MOST_TOKENS_OUT + LEAST_TOKENS_OUT,
+    inputBound: seconds * MAX_INPUT_TOKENS_PER_SECOND + fieldBytes,
+    inputEstimate: Math.ceil((estimateMs / 1_000) * TYPICAL_INPUT_TOKENS_PER_SECOND + fieldBytes / 4),
+    outputBound: seconds * MAX_OUTPUT_TOKENS_PER_SECOND + MIN_OUTPUT_TOKENS,
   };
 }
 
-/** Tokens that the recordings within a conversation take. */
 export interface SoundTokens {
   readonly bound: number;
   readonly estimate: number;
@@ -55,21 +51,21 @@ export interface SoundTokens {
 export const NO_SOUND: SoundTokens = { bound: 0, estimate: 0 };
 
 export const soundTokensOf = (lengths: readonly AudioLength[]): SoundTokens => ({
-  bound: sumOf(lengths, ({ boundMs }) => boundMs * MOST_TOKENS_IN),
-  estimate: sumOf(lengths, ({ estimateMs }) => estimateMs * USUAL_TOKENS_IN),
+  bound: sumOf(lengths, ({ boundMs }) => boundMs * MAX_INPUT_TOKENS_PER_SECOND),
+  estimate: sumOf(lengths, ({ estimateMs }) => estimateMs * TYPICAL_INPUT_TOKENS_PER_SECOND),
 });
 
 const sumOf = (lengths: readonly AudioLength[], milliTokens: (length: AudioLength) => number): number =>
   lengths.reduce((sum, length) => sum + Math.ceil(milliTokens(length) / 1_000), 0);
 
-const unmeasurable = () =>
+const unmeasurableError = () =>
   fault('invalid_request', {
     param: 'file',
     message:
       'The length of file cannot be told: its tables contradict one another, or its sound is packed or encrypted by its container.',
   });
 
-export function fileIn({ files }: Form): FormFile {
+export function getRecordingFile({ files }: MultipartForm): CallFormFile {
   const stray = files.find(({ field }) => field !== 'file');
   if (stray !== undefined) {
     throw fault('invalid_request', {
@@ -81,29 +77,29 @@ export function fileIn({ files }: Form): FormFile {
   if (files.length !== 1 || file === undefined || file.bytes.length === 0) {
     throw fault('invalid_request', { param: 'file', message: 'file must be one recording, and not empty.' });
   }
-  if (file.bytes.length <= MOST_AUDIO_BYTES) return file;
-  const most = MOST_AUDIO_BYTES.toLocaleString('en');
-  throw fault('request_too_large', { param: 'file', message: `file may have at most ${most} bytes.` });
+  if (file.bytes.length <= MAX_AUDIO_BYTES) return file;
+  const maxBytes = MAX_AUDIO_BYTES.toLocaleString('en');
+  throw fault('request_too_large', { param: 'file', message: `file may have at most ${maxBytes} bytes.` });
 }
 
 /**
- * The sold quantity of a recording. A report without the unit of the price, an implausible one, or none (as for plain
- * text) would make the answer free. Then the quantity is estimated.
+ * Quantity to charge for a recording. Estimated if the report is missing, implausible, or not in the unit of the price,
+ * any of which would make the response free.
  */
-export function soldAudio(
+export function chargedAudio(
   reading: UsageReading,
   recording: Recording,
   price: PriceRates,
   textBytes: number,
 ): UsageReading {
-  const isBelievable =
-    reading.kind === 'ok' && reading.usage.audioMilliseconds <= ABSURD_FACTOR * recording.boundMs;
-  const reported = isBelievable ? reading.usage : usageOf({});
-  const isByMinute = price.perMinuteNano > 0n;
-  if (isByMinute ? reported.audioMilliseconds > 0 : promptTokens(reported) > 0) return reading;
+  const isPlausible =
+    reading.kind === 'ok' && reading.usage.audioMilliseconds <= MAX_PLAUSIBLE_FACTOR * recording.boundMs;
+  const reported = isPlausible ? reading.usage : usageOf({});
+  const isPricedByMinute = price.perMinuteNano > 0n;
+  if (isPricedByMinute ? reported.audioMilliseconds > 0 : promptTokens(reported) > 0) return reading;
   const { source: _source, ...counts } = reported;
   const ignored = ignoredIn(reading);
-  const estimated = isByMinute
+  const estimated = isPricedByMinute
     ? { audioMilliseconds: recording.estimateMs }
     : { inputTokens: recording.inputEstimate, outputTokens: Math.ceil(textBytes / 4) };
   const usage = usageOf({ ...counts, ...estimated }, 'estimated');

@@ -3,23 +3,22 @@ const rates = [
 ] as const;
 
 /**
- * The blocks in the heads tell the length of all frames of a FLAC file: no decoder makes more of them. A
- * pattern that looks like the head of a frame by chance is counted too, which its checksum makes rare. `told`
- * is the rate by the head of the file.
+ * Sums the block sizes in the frame headers of a FLAC file, which no decoder exceeds. A random pattern that looks like
+ * a header counts too, but its checksum makes this rare.
  */
-export function secondsOfFlacFrames(file: Buffer, told: number): number {
+export function flacSeconds(file: Buffer, headerRate: number): number {
   let seconds = 0;
   for (let at = file.indexOf(0xff); at !== -1; at = file.indexOf(0xff, at + 1)) {
-    seconds += flacFrameSeconds(file, at, told);
+    seconds += flacFrameSeconds(file, at, headerRate);
   }
   return seconds;
 }
 
-/** It is zero where no frame begins there. */
-function flacFrameSeconds(file: Buffer, at: number, told: number): number {
+/** Zero if no frame starts at this offset. */
+function flacFrameSeconds(file: Buffer, at: number, headerRate: number): number {
   if (file[at] !== 0xff || (file[at + 1] ?? 0) >> 1 !== 0x7c) return 0;
   const frame = frameAt(file, at);
-  const rate = frame === null ? 0 : Math.min(frame.rate || Infinity, told || Infinity);
+  const rate = frame === null ? 0 : Math.min(frame.rate || Infinity, headerRate || Infinity);
   return frame === null || rate === 0 || rate === Infinity ? 0 : frame.samples / rate;
 }
 
@@ -27,7 +26,7 @@ function frameAt(file: Buffer, start: number): { readonly samples: number; reado
   const third = file[start + 2] ?? 0;
   const [blockCode, rateCode] = [third >> 4, third & 15];
   const lead = file[start + 4] ?? 0;
-  // A number in as many bytes as its first one has leading ones.
+  // UTF-8-like coding: the leading ones of the first byte give the number of bytes.
   const numberBytes = lead < 0x80 ? 1 : Math.clz32(~(lead << 24));
   let at = start + 4 + numberBytes;
   const next = (bytes: 0 | 1 | 2): number => {
@@ -35,24 +34,24 @@ function frameAt(file: Buffer, start: number): { readonly samples: number; reado
     at += bytes;
     return file.readUIntBE(at - bytes, bytes);
   };
-  const told = next(blockCode === 6 ? 1 : blockCode === 7 ? 2 : 0) + 1;
-  const rateTold = next(rateCode === 12 ? 1 : rateCode === 13 || rateCode === 14 ? 2 : 0);
+  const blockSize = next(blockCode === 6 ? 1 : blockCode === 7 ? 2 : 0) + 1;
+  const rateValue = next(rateCode === 12 ? 1 : rateCode === 13 || rateCode === 14 ? 2 : 0);
   if (blockCode === 0 || rateCode === 15 || at >= file.length || checksum(file, start, at) !== file[at])
     return null;
-  return { samples: samplesOf(blockCode, told), rate: rateOf(rateCode, rateTold) };
+  return { samples: samplesOf(blockCode, blockSize), rate: rateOf(rateCode, rateValue) };
 }
 
-function samplesOf(code: number, told: number): number {
-  if (code === 6 || code === 7) return told;
+function samplesOf(code: number, blockSize: number): number {
+  if (code === 6 || code === 7) return blockSize;
   if (code === 1) return 192;
   return code < 6 ? 576 << (code - 2) : 256 << (code - 8);
 }
 
-/** It is zero where the head of the file tells it. */
-function rateOf(code: number, told: number): number {
-  if (code === 12) return told * 1_000;
-  if (code === 13) return told;
-  return code === 14 ? told * 10 : (rates[code] ?? 0);
+/** Zero if the file header holds the rate. */
+function rateOf(code: number, rateValue: number): number {
+  if (code === 12) return rateValue * 1_000;
+  if (code === 13) return rateValue;
+  return code === 14 ? rateValue * 10 : (rates[code] ?? 0);
 }
 
 const CHECKSUMS = Uint8Array.from({ length: 256 }, (_, byte) => {

@@ -1,4 +1,4 @@
-import { LEAST_RATE, meterOf, type PacketSeconds, type SoundFormat } from './sound-codecs';
+import { MIN_BYTES_PER_SECOND, meterOf, type PacketSeconds, type SoundFormat } from './sound-codecs';
 
 const ID = {
   ...{ cluster: 0x1f43b675, tracks: 0x1654ae6b, track: 0xae, number: 0xd7, kind: 0x83, codec: 0x86 },
@@ -7,28 +7,27 @@ const ID = {
 };
 const CLUSTER = Buffer.from('1f43b675', 'hex');
 const TRACKS = Buffer.from('1654ae6b', 'hex');
-const SOUND = 2;
+const AUDIO_TRACK = 2;
 
-interface Element {
+interface MatroskaElement {
   readonly id: number;
   readonly start: number;
   readonly end: number;
 }
 
-interface Track {
-  readonly isSound: boolean;
-  /** It is null where the codec is not known: then its bytes count. */
+interface MatroskaTrack {
+  readonly isAudio: boolean;
+  /** Null if the codec is unknown; its bytes count then. */
   readonly meter: PacketSeconds | null;
   seconds: number;
 }
 
 /**
- * The sound of a WebM or Matroska file is as long as its blocks and packets hold. Every cluster counts,
- * wherever it lies, since decoders go on searching for one. It is `Infinity` where it can be understood in
- * two ways.
+ * Length of the audio in a WebM or Matroska file, from its blocks and packets; `Infinity` if ambiguous. Every cluster
+ * counts wherever it is, as decoders keep searching for them.
  */
 export function matroskaSeconds(file: Buffer): number {
-  const tracks = new Map<number, Track>();
+  const tracks = new Map<number, MatroskaTrack>();
   for (let at = file.indexOf(TRACKS); at !== -1; at = file.indexOf(TRACKS, at + 4)) {
     const head = elementAt(file, at, file.length);
     for (const { id, start, end } of head === null ? [] : elementsOf(file, head.start, head.end)) {
@@ -43,7 +42,6 @@ export function matroskaSeconds(file: Buffer): number {
     const cluster = elementAt(file, at, file.length);
     for (const element of cluster === null ? [] : elementsOf(file, cluster.start, cluster.end)) {
       if (element.id === ID.cluster) break;
-      // Honest clusters name every byte once.
       bytes += element.end - element.start;
       if (bytes > 2 * file.length) return Infinity;
       if (element.id === ID.simpleBlock) readBlock(file, element, tracks);
@@ -56,7 +54,7 @@ export function matroskaSeconds(file: Buffer): number {
   return Math.max(0, ...[...tracks.values()].map(({ seconds }) => seconds));
 }
 
-function* elementsOf(file: Buffer, start: number, end: number): Generator<Element> {
+function* elementsOf(file: Buffer, start: number, end: number): Generator<MatroskaElement> {
   for (let at = start; at < end;) {
     const element = elementAt(file, at, end);
     if (element === null) return;
@@ -65,20 +63,20 @@ function* elementsOf(file: Buffer, start: number, end: number): Generator<Elemen
   }
 }
 
-/** A number of one to eight bytes: the zeros before its first bit tell how many. All ones are an unknown length. */
-function variable(file: Buffer, at: number): { readonly value: number; readonly bytes: number } | null {
+/** Variable-length number of one to eight bytes; leading zero bits give the length. All ones mean an unknown length. */
+function readVariable(file: Buffer, at: number): { readonly value: number; readonly bytes: number } | null {
   const first = file[at] ?? 0;
   const bytes = Math.clz32(first) - 23;
   if (bytes > 8 || at + bytes > file.length) return null;
   let value = first & (0xff >> bytes);
-  for (let place = 1; place < bytes; place += 1) value = value * 256 + (file[at + place] ?? 0);
+  for (let index = 1; index < bytes; index += 1) value = value * 256 + (file[at + index] ?? 0);
   return { value: value === 2 ** (7 * bytes) - 1 ? Infinity : value, bytes };
 }
 
-function elementAt(file: Buffer, at: number, end: number): Element | null {
+function elementAt(file: Buffer, at: number, end: number): MatroskaElement | null {
   const idBytes = Math.clz32(file[at] ?? 0) - 23;
   if (idBytes > 4 || at + idBytes > file.length) return null;
-  const length = variable(file, at + idBytes);
+  const length = readVariable(file, at + idBytes);
   if (length === null) return null;
   const start = at + idBytes + length.bytes;
   return { id: file.readUIntBE(at, idBytes), start, end: Math.min(end, start + length.value) };
@@ -94,8 +92,8 @@ const codecs: readonly (readonly [prefix: string, codec: SoundFormat['codec']])[
   ['A_PCM/', 'samples'],
 ];
 
-function trackOf(file: Buffer, start: number, end: number): readonly [number, Track | null] {
-  const fields = new Map<number, Element>();
+function trackOf(file: Buffer, start: number, end: number): readonly [number, MatroskaTrack | null] {
+  const fields = new Map<number, MatroskaElement>();
   for (const element of elementsOf(file, start, end)) {
     if (fields.has(element.id)) return [0, null];
     fields.set(element.id, element);
@@ -104,31 +102,35 @@ function trackOf(file: Buffer, start: number, end: number): readonly [number, Tr
     const field = fields.get(id);
     return field === undefined ? Buffer.alloc(0) : file.subarray(field.start, field.end);
   };
-  const number = whole(bytesOf(ID.number));
-  const isSound = whole(bytesOf(ID.kind)) === SOUND;
-  // Sound that is packed or encrypted once more may be any length.
+  const number = readUnsigned(bytesOf(ID.number));
+  const isSound = readUnsigned(bytesOf(ID.kind)) === AUDIO_TRACK;
+  // Compressed or encrypted audio could have any length.
   if (isSound && fields.has(ID.encodings)) return [number, null];
   const name = bytesOf(ID.codec).toString('latin1');
   const codec = codecs.find(([prefix]) => name.startsWith(prefix))?.[1] ?? 'other';
-  const format = { codec, setup: setupOf(codec, bytesOf(ID.setup)), ...soundOf(file, fields.get(ID.audio)) };
-  return [number, { isSound, meter: isSound ? meterOf(format) : null, seconds: 0 }];
+  const format = {
+    codec,
+    setup: setupOf(codec, bytesOf(ID.setup)),
+    ...audioFormatOf(file, fields.get(ID.audio)),
+  };
+  return [number, { isAudio: isSound, meter: isSound ? meterOf(format) : null, seconds: 0 }];
 }
 
-const whole = (bytes: Buffer): number => [...bytes].reduce((value, byte) => value * 256 + byte, 0);
+const readUnsigned = (bytes: Buffer): number => [...bytes].reduce((value, byte) => value * 256 + byte, 0);
 
-function soundOf(file: Buffer, audio: Element | undefined) {
+function audioFormatOf(file: Buffer, audio: MatroskaElement | undefined) {
   let [rate, channels, bits] = [8_000, 1, 0];
   for (const { id, start, end } of audio === undefined ? [] : elementsOf(file, audio.start, audio.end)) {
     const bytes = file.subarray(start, end);
     if (id === ID.rate)
       rate = bytes.length === 8 ? bytes.readDoubleBE(0) : bytes.length === 4 ? bytes.readFloatBE(0) : 0;
-    if (id === ID.channels) channels = whole(bytes);
-    if (id === ID.bits) bits = whole(bytes);
+    if (id === ID.channels) channels = readUnsigned(bytes);
+    if (id === ID.bits) bits = readUnsigned(bytes);
   }
   return { rate, bytesPerFrame: (channels * bits) / 8 };
 }
 
-/** Heads of Vorbis lie one after the other behind their lengths; FLAC keeps the mark of its files. */
+/** Vorbis headers follow their lengths; FLAC keeps the signature of its files. */
 function setupOf(codec: SoundFormat['codec'], setup: Buffer): Buffer {
   if (codec === 'flac') return setup.subarray(8);
   if (codec !== 'vorbis') return setup;
@@ -136,19 +138,22 @@ function setupOf(codec: SoundFormat['codec'], setup: Buffer): Buffer {
   return setup.subarray(Math.max(0, first));
 }
 
-function readBlock(file: Buffer, { start, end }: Element, tracks: ReadonlyMap<number, Track>): void {
-  const number = variable(file, start);
+function readBlock(
+  file: Buffer,
+  { start, end }: MatroskaElement,
+  tracks: ReadonlyMap<number, MatroskaTrack>,
+): void {
+  const number = readVariable(file, start);
   const track = number === null ? undefined : tracks.get(number.value);
-  if (number === null || track?.isSound !== true) return;
+  if (number === null || track?.isAudio !== true) return;
   const head = start + number.bytes + 3;
   if (track.meter === null) {
-    track.seconds += Math.max(0, end - head) / LEAST_RATE;
+    track.seconds += Math.max(0, end - head) / MIN_BYTES_PER_SECOND;
     return;
   }
   for (const packet of packetsOf(file, head, end)) track.seconds += track.meter(packet);
 }
 
-/** A block holds one packet, or several whose lengths stand before the first. */
 function* packetsOf(file: Buffer, head: number, end: number): Generator<Buffer> {
   const lacing = ((file[head - 1] ?? 0) >> 1) & 3;
   if (lacing === 0) {
@@ -156,7 +161,7 @@ function* packetsOf(file: Buffer, head: number, end: number): Generator<Buffer> 
     return;
   }
   const count = (file[head] ?? 0) + 1;
-  const { lengths, at: first } = laced(file, head + 1, end, lacing, count);
+  const { lengths, at: first } = readLacing(file, head + 1, end, lacing, count);
   let at = first;
   for (const length of lengths) {
     yield file.subarray(at, Math.min(end, at + length));
@@ -165,28 +170,27 @@ function* packetsOf(file: Buffer, head: number, end: number): Generator<Buffer> 
   yield file.subarray(Math.min(at, end), end);
 }
 
-/** The lengths of all packets but the last, which takes the rest. */
-function laced(file: Buffer, start: number, end: number, lacing: number, count: number) {
+function readLacing(file: Buffer, start: number, end: number, lacing: number, count: number) {
   const lengths: number[] = [];
   let at = start;
   if (lacing === 2) {
-    const each = Math.floor((end - start) / count);
-    return { lengths: Array<number>(count - 1).fill(each), at };
+    const packetBytes = Math.floor((end - start) / count);
+    return { lengths: Array<number>(count - 1).fill(packetBytes), at };
   }
-  for (let place = 0; place < count - 1 && at < end; place += 1) {
+  for (let index = 0; index < count - 1 && at < end; index += 1) {
     if (lacing === 1) {
       let length = 0;
       for (let byte = 255; byte === 255 && at < end; at += 1) length += byte = file[at] ?? 0;
       lengths.push(length);
       continue;
     }
-    const told = variable(file, at);
-    if (told === null) break;
-    // Behind the first length stand differences, shifted by half of what fits.
-    const shift = place === 0 ? 0 : 2 ** (7 * told.bytes - 1) - 1;
-    const value = told.value === Infinity ? 2 ** (7 * told.bytes) - 1 : told.value;
-    lengths.push(Math.max(0, (place === 0 ? 0 : (lengths.at(-1) ?? 0)) + value - shift));
-    at += told.bytes;
+    const size = readVariable(file, at);
+    if (size === null) break;
+    // After the first length come differences, offset by half of their range.
+    const shift = index === 0 ? 0 : 2 ** (7 * size.bytes - 1) - 1;
+    const value = size.value === Infinity ? 2 ** (7 * size.bytes) - 1 : size.value;
+    lengths.push(Math.max(0, (index === 0 ? 0 : (lengths.at(-1) ?? 0)) + value - shift));
+    at += size.bytes;
   }
   return { lengths, at };
 }

@@ -1,15 +1,14 @@
-import { type Box, Contradiction } from './mp4-boxes';
+import { type Mp4Box, AmbiguousMp4Error } from './mp4-boxes';
 import type { SoundFormat } from './sound-codecs';
 
-type Entry = Omit<Box, 'inner'>;
-type Describe = (codec: SoundFormat['codec'], setup?: Buffer) => SoundFormat;
+type SampleEntry = Omit<Mp4Box, 'inner'>;
+type FormatFactory = (codec: SoundFormat['codec'], setup?: Buffer) => SoundFormat;
 
-const plainBytes: Readonly<Record<string, number>> = {
+const bytesPerPlainSample: Readonly<Record<string, number>> = {
   ...{ sowt: 2, twos: 2, 'raw ': 1, ulaw: 1, alaw: 1, in24: 3, in32: 4, fl32: 4, fl64: 8 },
 };
 
-/** The description of the sound, in one of three layouts. */
-export function formatOf(file: Buffer, entry: Entry): SoundFormat | null {
+export function formatOf(file: Buffer, entry: SampleEntry): SoundFormat | null {
   const start = entry.start - 8;
   if (start + 72 > file.length) return null;
   const layout = file.readUInt16BE(start + 16);
@@ -29,32 +28,33 @@ export function formatOf(file: Buffer, entry: Entry): SoundFormat | null {
   if (entry.name === '.mp3') return format('mpeg');
   if (entry.name === 'samr') return format('amr-nb');
   if (entry.name === 'sawb') return format('amr-wb');
-  if (entry.name === 'mp4a') return describedBy(setupOf('esds', 4), format);
-  const plain = ['lpcm', 'ipcm', 'fpcm'].includes(entry.name) ? bits / 8 : plainBytes[entry.name];
-  if (plain === undefined) return null;
-  const bytesPerFrame = channels * (bits === 8 ? 1 : plain);
-  if (!(bytesPerFrame * rate > 0)) throw new Contradiction('plain sound without a rate');
+  if (entry.name === 'mp4a') return formatFromDescriptors(setupOf('esds', 4), format);
+  const sampleBytes = ['lpcm', 'ipcm', 'fpcm'].includes(entry.name)
+    ? bits / 8
+    : bytesPerPlainSample[entry.name];
+  if (sampleBytes === undefined) return null;
+  const bytesPerFrame = channels * (bits === 8 ? 1 : sampleBytes);
+  if (!(bytesPerFrame * rate > 0)) throw new AmbiguousMp4Error('plain sound without a rate');
   return { ...format('samples'), bytesPerFrame };
 }
 
-/** The contents of the one box of that name in the description, however deep it lies. */
-function setupBox(file: Buffer, { start, end }: Entry, name: string): Buffer {
+function setupBox(file: Buffer, { start, end }: SampleEntry, name: string): Buffer {
   const inner = file.subarray(start, end);
-  const found: Buffer[] = [];
+  const contents: Buffer[] = [];
   for (let at = inner.indexOf(name, 8, 'latin1'); at !== -1; at = inner.indexOf(name, at + 4, 'latin1')) {
     const boxEnd = at - 4 + inner.readUInt32BE(at - 4);
-    if (boxEnd >= at + 4 && boxEnd <= inner.length) found.push(inner.subarray(at + 4, boxEnd));
+    if (boxEnd >= at + 4 && boxEnd <= inner.length) contents.push(inner.subarray(at + 4, boxEnd));
   }
-  if (found.length > 1) throw new Contradiction(`two ${name}`);
-  return found[0] ?? Buffer.alloc(0);
+  if (contents.length > 1) throw new AmbiguousMp4Error(`two ${name}`);
+  return contents[0] ?? Buffer.alloc(0);
 }
 
-const OBJECTS: Readonly<Record<number, SoundFormat['codec']>> = {
+const CODECS_BY_OBJECT_TYPE: Readonly<Record<number, SoundFormat['codec']>> = {
   ...{ 0x40: 'aac', 0x66: 'aac', 0x67: 'aac', 0x68: 'aac', 0x69: 'mpeg', 0x6b: 'mpeg' },
 };
 
-/** ISO/IEC 14496-1 has descriptors within descriptors, each with a tag and a length in groups of seven bits. */
-function describedBy(descriptors: Buffer, format: Describe): SoundFormat | null {
+/** ISO/IEC 14496-1 nests descriptors, each with a tag and a length in groups of seven bits. */
+function formatFromDescriptors(descriptors: Buffer, format: FormatFactory): SoundFormat | null {
   let codec: SoundFormat['codec'] | undefined;
   for (let at = 0; at < descriptors.length;) {
     const tag = descriptors[at];
@@ -65,9 +65,9 @@ function describedBy(descriptors: Buffer, format: Describe): SoundFormat | null 
       length = length * 128 + (byte & 0x7f);
       more = byte >= 0x80;
     }
-    if (tag === 3) at += 3 + esExtras(descriptors, at);
+    if (tag === 3) at += 3 + streamHeaderBytes(descriptors, at);
     else if (tag === 4) {
-      codec = OBJECTS[descriptors[at] ?? 0];
+      codec = CODECS_BY_OBJECT_TYPE[descriptors[at] ?? 0];
       if (codec === 'mpeg') return format(codec);
       at += 13;
     } else if (tag === 5 && codec !== undefined) {
@@ -77,8 +77,7 @@ function describedBy(descriptors: Buffer, format: Describe): SoundFormat | null 
   return null;
 }
 
-/** Flags of an elementary stream put so many bytes before its descriptors. */
-function esExtras(descriptors: Buffer, at: number): number {
+function streamHeaderBytes(descriptors: Buffer, at: number): number {
   const flags = descriptors[at + 2] ?? 0;
   const url = (flags & 0x40) === 0 ? 0 : 1 + (descriptors[at + 3 + ((flags & 0x80) >> 6)] ?? 0);
   return ((flags & 0x80) === 0 ? 0 : 2) + url + ((flags & 0x20) === 0 ? 0 : 2);

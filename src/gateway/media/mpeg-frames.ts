@@ -1,5 +1,4 @@
-/** These are kilobits a second of layers 1 to 3, of the first version and of the later ones. */
-const kilobits = {
+const bitRates = {
   first: [
     [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
     [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
@@ -12,42 +11,40 @@ const kilobits = {
   ],
 } as const;
 const sampleRates = [44_100, 48_000, 32_000];
-/** The fewest bytes a second of any layer. */
-const LEAST_RATE = 1_000;
-const FRAME_SEARCH = 64 * 1024;
-const MOST_JUNK = 256 * 1024;
-/** Frames of one stream have these bits in common. */
+const MIN_BYTES_PER_SECOND = 1_000;
+const MAX_SEARCH_BYTES = 64 * 1024;
+const MAX_JUNK_BYTES = 256 * 1024;
 const KIND_MASK = 0xfffe_0c00;
 
-interface Frame {
+interface MpegFrame {
   readonly seconds: number;
   readonly bytes: number;
   readonly kind: number;
 }
 
-/** Frames of layers 1 to 3 begin so; a recorder may have been cut off right behind. */
+/** First bytes of frames of layers 1 to 3; the file could end right after them. */
 export const isMpegStart = (file: Buffer): boolean => file[0] === 0xff && (file[1] ?? 0) >= 0xe0;
 
 /**
- * Each frame tells its own length: the first one's word about all of them is a claim. Bytes that are no frame
- * count as such. Decoders begin where two frames of a kind follow one another.
+ * Sums the frames' own lengths and ignores the total in the first frame; other bytes count by size. Decoding starts
+ * where two frames of one kind follow each other.
  */
 export function mpegSeconds(sound: Buffer): number {
-  const start = startOf(sound);
+  const start = findFirstFrame(sound);
   let seconds = 0;
   let junk = start;
   let at = start;
-  while (at < sound.length && junk < start + MOST_JUNK) {
+  while (at < sound.length && junk < start + MAX_JUNK_BYTES) {
     const frame = frameAt(sound, at);
     seconds += frame?.seconds ?? 0;
     junk += frame === null ? 1 : 0;
     at += frame?.bytes ?? 1;
   }
-  return seconds + (junk + Math.max(0, sound.length - at)) / LEAST_RATE;
+  return seconds + (junk + Math.max(0, sound.length - at)) / MIN_BYTES_PER_SECOND;
 }
 
-function startOf(sound: Buffer): number {
-  for (let at = 0; at < Math.min(FRAME_SEARCH, sound.length); at += 1) {
+function findFirstFrame(sound: Buffer): number {
+  for (let at = 0; at < Math.min(MAX_SEARCH_BYTES, sound.length); at += 1) {
     const frame = frameAt(sound, at);
     const next = frame === null ? null : frameAt(sound, at + frame.bytes);
     if (next !== null && next.kind === frame?.kind) return at;
@@ -55,12 +52,12 @@ function startOf(sound: Buffer): number {
   return 0;
 }
 
-function frameAt(sound: Buffer, at: number): Frame | null {
+function frameAt(sound: Buffer, at: number): MpegFrame | null {
   if (sound[at] !== 0xff || at + 4 > sound.length) return null;
   const head = sound.readUInt32BE(at);
   const [version, layer] = [(head >> 19) & 3, 4 - ((head >> 17) & 3)];
   const isFirst = version === 3;
-  const rate = kilobits[isFirst ? 'first' : 'later'][layer - 1]?.[(head >> 12) & 15];
+  const rate = bitRates[isFirst ? 'first' : 'later'][layer - 1]?.[(head >> 12) & 15];
   const base = sampleRates[(head >> 10) & 3];
   if (head >>> 21 !== 0x7ff || version === 1 || !rate || base === undefined) return null;
   const sampleRate = base / (isFirst ? 1 : version === 2 ? 2 : 4);

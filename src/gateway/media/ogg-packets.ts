@@ -1,33 +1,30 @@
-import { LEAST_RATE, meterOf, type PacketSeconds } from './sound-codecs';
+import { MIN_BYTES_PER_SECOND, meterOf, type PacketSeconds } from './sound-codecs';
 
-/** One of the streams in the file, which may follow one another or lie side by side. */
-interface Stream {
+interface OggStream {
   readonly codec: 'opus' | 'vorbis' | 'flac' | 'silent' | 'other';
   readonly heads: Buffer[];
   packets: number;
   meter: PacketSeconds | null;
-  /** The pieces of a packet that the next page goes on with. */
   open: Buffer[];
 }
 
-const PAGE_HEAD = 27;
-const MARK = Buffer.from('OggS\0', 'latin1');
-/** So many packets set a decoder up. */
+const PAGE_HEADER_BYTES = 27;
+const PAGE_SIGNATURE = Buffer.from('OggS\0', 'latin1');
 const headPackets = { opus: 2, vorbis: 3, flac: 1, silent: 0, other: 0 };
 
 /**
- * All packets of an Ogg file are measured together, whatever its pages claim. Every page counts, wherever it
- * lies, since decoders go on searching for one. It is `Infinity` where pages overlap.
+ * Measures all packets of an Ogg file and ignores the positions that its pages claim; `Infinity` if pages overlap.
+ * Every page counts wherever it is, as decoders keep searching for them.
  */
 export function oggSeconds(file: Buffer): number {
-  const streams = new Map<number, Stream>();
+  const streams = new Map<number, OggStream>();
   let seconds = 0;
-  let read = 0;
-  for (let at = file.indexOf(MARK); at !== -1 && at + PAGE_HEAD <= file.length;) {
+  let readBytes = 0;
+  for (let at = file.indexOf(PAGE_SIGNATURE); at !== -1 && at + PAGE_HEADER_BYTES <= file.length;) {
     const serial = file.readUInt32LE(at + 14);
     const count = file[at + 26] ?? 0;
-    const lengths = file.subarray(at + PAGE_HEAD, at + PAGE_HEAD + count);
-    const body = at + PAGE_HEAD + count;
+    const lengths = file.subarray(at + PAGE_HEADER_BYTES, at + PAGE_HEADER_BYTES + count);
+    const body = at + PAGE_HEADER_BYTES + count;
     const isFirst = ((file[at + 5] ?? 0) & 2) !== 0;
     let stream = streams.get(serial);
     if (isFirst || stream === undefined) {
@@ -36,15 +33,14 @@ export function oggSeconds(file: Buffer): number {
     }
     const page = readPage(file, body, lengths, stream);
     seconds += page.seconds;
-    read += page.end - at;
-    if (read > 2 * file.length) return Infinity;
-    at = file.indexOf(MARK, at + MARK.length);
+    readBytes += page.end - at;
+    if (readBytes > 2 * file.length) return Infinity;
+    at = file.indexOf(PAGE_SIGNATURE, at + PAGE_SIGNATURE.length);
   }
   return seconds;
 }
 
-/** Counts the packets that end on the page. */
-function readPage(file: Buffer, body: number, lengths: Buffer, stream: Stream) {
+function readPage(file: Buffer, body: number, lengths: Buffer, stream: OggStream) {
   let seconds = 0;
   let at = body;
   let start = body;
@@ -61,7 +57,7 @@ function readPage(file: Buffer, body: number, lengths: Buffer, stream: Stream) {
   return { seconds, end: at };
 }
 
-function packetSeconds(stream: Stream, packet: Buffer): number {
+function packetSeconds(stream: OggStream, packet: Buffer): number {
   stream.packets += 1;
   if (stream.packets <= headPackets[stream.codec]) {
     stream.heads.push(packet);
@@ -69,20 +65,19 @@ function packetSeconds(stream: Stream, packet: Buffer): number {
     return 0;
   }
   if (stream.codec === 'silent') return 0;
-  return stream.meter?.(packet) ?? packet.length / LEAST_RATE;
+  return stream.meter?.(packet) ?? packet.length / MIN_BYTES_PER_SECOND;
 }
 
-const FLAC_HEAD = 17;
+const FLAC_HEADER_BYTES = 17;
 
-function meterFor({ codec, heads }: Stream): PacketSeconds | null {
+function meterFor({ codec, heads }: OggStream): PacketSeconds | null {
   if (codec === 'silent') return null;
-  const all = Buffer.concat(heads);
-  const setup = codec === 'flac' ? all.subarray(FLAC_HEAD) : all;
+  const headers = Buffer.concat(heads);
+  const setup = codec === 'flac' ? headers.subarray(FLAC_HEADER_BYTES) : headers;
   return meterOf({ codec, setup, rate: 0, bytesPerFrame: 0 });
 }
 
-/** These marks begin a stream: of sound by the codecs known here, or of no sound. */
-const marks: readonly (readonly [mark: string, codec: Stream['codec']])[] = [
+const signatures: readonly (readonly [mark: string, codec: OggStream['codec']])[] = [
   ['OpusHead', 'opus'],
   ['\x01vorbis', 'vorbis'],
   ['\x7fFLAC', 'flac'],
@@ -90,8 +85,8 @@ const marks: readonly (readonly [mark: string, codec: Stream['codec']])[] = [
   ['\x80theora', 'silent'],
 ];
 
-function streamOf(start: Buffer): Stream {
+function streamOf(start: Buffer): OggStream {
   const text = start.toString('latin1');
-  const codec = marks.find(([mark]) => text.startsWith(mark))?.[1] ?? 'other';
+  const codec = signatures.find(([mark]) => text.startsWith(mark))?.[1] ?? 'other';
   return { codec, heads: [], packets: 0, meter: null, open: [] };
 }

@@ -1,5 +1,5 @@
 import {
-  type AskedFees,
+  type RequestedFees,
   entryOf,
   isSoldByTokens,
   type JsonFields,
@@ -9,40 +9,41 @@ import {
   type UsageReading,
 } from '../../kernel';
 
-const PICTURE_WORD = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
-const word = (value: unknown, usual: string): string => {
-  const text = typeof value === 'string' ? value.toLowerCase() : usual;
-  return PICTURE_WORD.test(text) ? text : usual;
+const PICTURE_TERM = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
+const normaliseTerm = (value: unknown, defaultTerm: string): string => {
+  const text = typeof value === 'string' ? value.toLowerCase() : defaultTerm;
+  return PICTURE_TERM.test(text) ? text : defaultTerm;
 };
 
-/** Suppliers take these where a caller leaves quality and size to them. */
-const USUAL_QUALITY = 'standard';
-const USUAL_SIZE = '1024x1024';
+const DEFAULT_QUALITY = 'standard';
+const DEFAULT_SIZE = '1024x1024';
 
-/** Quality and size of the pictures: as the answer tells them, else as they were asked for. */
 export function pictureKey(answer: JsonFields | null, { quality, size }: JsonFields): string {
-  const asked = { quality: word(quality, USUAL_QUALITY), size: word(size, USUAL_SIZE) };
-  return `${word(answer?.quality, asked.quality)}/${word(answer?.size, asked.size)}`;
+  const requested = {
+    quality: normaliseTerm(quality, DEFAULT_QUALITY),
+    size: normaliseTerm(size, DEFAULT_SIZE),
+  };
+  return `${normaliseTerm(answer?.quality, requested.quality)}/${normaliseTerm(answer?.size, requested.size)}`;
 }
 
-export const pictureFees = (body: JsonFields): AskedFees => ({
+export const pictureFees = (body: JsonFields): RequestedFees => ({
   uses: {},
   modes: readModes(body) ?? {},
   image: pictureKey(null, body),
 });
 
-/** The largest picture takes these tokens at each quality, by the vendor's table; an untold quality is the highest. */
-const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
+/** Tokens of the largest picture per quality, by the vendor's table. Unknown quality counts as the highest. */
+const TOKENS_PER_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
 
-/** A model that sells pictures by their tokens, and whose supplier reported none, is charged by estimate, never free. */
-export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {
+/** Estimates picture tokens if the price is per token and the supplier reported none, so that no picture is free. */
+export function chargedPictures(reading: UsageReading, price: PriceRates): UsageReading {
   if (reading.kind !== 'ok' || !isSoldByTokens(price)) return reading;
   const { usage } = reading;
-  const isUnread = usage.missing === 'output' || usage.missing === 'both';
-  if (usage.images === null || (totalTokens(usage) > 0 && !isUnread)) return reading;
+  const isOutputMissing = usage.missing === 'output' || usage.missing === 'both';
+  if (usage.images === null || (totalTokens(usage) > 0 && !isOutputMissing)) return reading;
   const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
     const [quality = ''] = key.split('/');
-    return sum + (entryOf(TOKENS_OF_QUALITY, quality) ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
+    return sum + (entryOf(TOKENS_PER_QUALITY, quality) ?? TOKENS_PER_QUALITY['high']!) * (count ?? 0);
   }, 0);
   const { missing, ...counts } = usage;
   const estimated = { ...counts, imageOutputTokens: tokens, source: 'estimated' as const };

@@ -1,38 +1,38 @@
 import { mpegSeconds } from './mpeg-frames';
-import { FASTEST_SAMPLES, LEAST_RATE } from './sound-codecs';
+import { MAX_PLAIN_BYTES_PER_SECOND, MIN_BYTES_PER_SECOND } from './sound-codecs';
 
-/** Whole bytes of a sample: PCM, numbers with a point, and the two laws of telephones. */
-const PLAIN = new Set([1, 3, 6, 7]);
-/** Bits of a packed sample, by the code of its format: two kinds of ADPCM, and GSM as Microsoft packs it. */
+/** Formats with whole bytes per sample: PCM, floating point, A-law and µ-law. */
+const PLAIN_FORMATS = new Set([1, 3, 6, 7]);
+/** Bits per sample of packed formats: two kinds of ADPCM, and GSM as packed by Microsoft. */
 const packedBits: Readonly<Record<number, number>> = { 0x02: 4, 0x11: 4, 0x31: (65 * 8) / 320 };
-const MPEG = new Set([0x50, 0x55]);
-/** Other streams that decoders recognise in plain samples: bursts of IEC 61937, and DTS. */
-const DISGUISES = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f00e8'].map((mark) =>
-  Buffer.from(mark, 'hex'),
+const MPEG_FORMATS = new Set([0x50, 0x55]);
+/** Signatures of other streams that decoders recognise in plain samples: IEC 61937 bursts and DTS. */
+const EMBEDDED_SIGNATURES = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f00e8'].map(
+  (mark) => Buffer.from(mark, 'hex'),
 );
-const SEARCHED = 64 * 1024;
-const MOST_CHUNKS = 64;
+const MAX_SEARCH_BYTES = 64 * 1024;
+const MAX_CHUNKS = 64;
 
 interface SampleFormat {
   readonly code: number;
-  /** It is in bytes a second; zero where the format does not fix them. */
+  /** Bytes per second; zero if the format does not fix them. */
   readonly rate: number;
 }
 
-/** Samples take a fixed number of bytes a second, and decoders go on behind those that the head tells of. */
+/** Length of a WAV file by its bytes, also those beyond the header's size, which decoders play. */
 export function wavSeconds(file: Buffer): number {
   let format: SampleFormat | null = null;
-  for (let at = 12, chunks = 0; at + 8 <= file.length && chunks < MOST_CHUNKS; chunks += 1) {
+  for (let at = 12, chunks = 0; at + 8 <= file.length && chunks < MAX_CHUNKS; chunks += 1) {
     const id = file.toString('latin1', at, at + 4);
     const size = file.readUInt32LE(at + 4);
     if (id === 'fmt ' && at + 24 <= file.length) {
-      // Decoders take the first or the last of them.
+      // Decoders use either the first or the last format chunk.
       if (format !== null) return Infinity;
       format = formatAt(file, at + 8, size);
     } else if (id === 'data' && format !== null) return secondsOf(file.subarray(at + 8), format);
     at += 8 + size + (size % 2);
   }
-  return file.length / LEAST_RATE;
+  return file.length / MIN_BYTES_PER_SECOND;
 }
 
 function formatAt(file: Buffer, at: number, size: number): SampleFormat {
@@ -43,14 +43,14 @@ function formatAt(file: Buffer, at: number, size: number): SampleFormat {
     file.readUInt32LE(at + 4),
     file.readUInt16LE(at + 14),
   ];
-  const plain = PLAIN.has(code) ? Math.ceil((channels * bits) / 8) : undefined;
+  const plain = PLAIN_FORMATS.has(code) ? Math.ceil((channels * bits) / 8) : undefined;
   const bytes = plain ?? (channels * (packedBits[code] ?? 0)) / 8;
-  return { code, rate: Math.min(FASTEST_SAMPLES, samples * bytes) };
+  return { code, rate: Math.min(MAX_PLAIN_BYTES_PER_SECOND, samples * bytes) };
 }
 
 function secondsOf(sound: Buffer, { code, rate }: SampleFormat): number {
-  if (MPEG.has(code)) return mpegSeconds(sound);
-  const start = sound.subarray(0, SEARCHED);
-  const isDisguised = code === 1 && DISGUISES.some((mark) => start.includes(mark));
-  return sound.length / (rate > 0 && !isDisguised ? rate : LEAST_RATE);
+  if (MPEG_FORMATS.has(code)) return mpegSeconds(sound);
+  const start = sound.subarray(0, MAX_SEARCH_BYTES);
+  const hasEmbeddedStream = code === 1 && EMBEDDED_SIGNATURES.some((mark) => start.includes(mark));
+  return sound.length / (rate > 0 && !hasEmbeddedStream ? rate : MIN_BYTES_PER_SECOND);
 }

@@ -1,25 +1,31 @@
-import { catalogue, type Schema } from '../../kernel';
+import { catalogue, type JsonSchema } from '../../kernel';
 import { keyFields } from '../../keys';
 
-const text: Schema = { type: 'string' };
-const integer: Schema = { type: 'integer' };
-const amount: Schema = { type: 'number' };
-const time: Schema = { type: 'string', format: 'date-time' };
-const maybe = (schema: Schema): Schema => ({ ...schema, type: [schema.type ?? 'string', 'null'].flat() });
-const object = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+const text: JsonSchema = { type: 'string' };
+const integer: JsonSchema = { type: 'integer' };
+const amount: JsonSchema = { type: 'number' };
+const time: JsonSchema = { type: 'string', format: 'date-time' };
+const nullable = (schema: JsonSchema): JsonSchema => ({
+  ...schema,
+  type: [schema.type ?? 'string', 'null'].flat(),
+});
+const object = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+): JsonSchema => ({
   type: 'object',
   properties,
   ...(required.length === 0 ? {} : { required }),
 });
-const listOf = (items: Schema): Schema =>
+const listOf = (items: JsonSchema): JsonSchema =>
   object({ object: { const: 'list' }, data: { type: 'array', items }, has_more: { type: 'boolean' } }, [
     'object',
     'data',
   ]);
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** The vendor of a model states the fact; null where its lanes differ or nothing is known. */
-const factOfLanes = (type: 'array' | 'string' | 'boolean', description: string): Schema => ({
+/** Schema of a fact from the model's vendor; null if its lanes differ or nothing is known. */
+const laneFact = (type: 'array' | 'string' | 'boolean', description: string): JsonSchema => ({
   type: [type, 'null'],
   ...(type === 'array' ? { items: text } : {}),
   description: `${description}; null where that is unknown or not the same on all lanes.`,
@@ -33,7 +39,7 @@ const errorFields = {
   type: text,
   message: { type: 'string', description: 'The code, a hyphen, and the text for people.' },
   human_message: text,
-  param: maybe(text),
+  param: nullable(text),
   request_id: text,
   retryable: { type: 'boolean' },
   action_class: { enum: ['R', 'B', 'C', 'P', 'F'] },
@@ -43,8 +49,8 @@ const required = ['code', 'type', 'message', 'human_message'];
 
 const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
 
-/** Fields of the answers; the named ones are guaranteed, and suppliers add others. */
-const gatewaySchemas: Readonly<Record<string, Schema>> = {
+/** Schemas of responses. The named fields are guaranteed; suppliers add others. */
+const gatewaySchemas: Readonly<Record<string, JsonSchema>> = {
   Error: object({ error: object(errorFields, required) }, ['error']),
   MessagesError: object(
     { type: { const: 'error' }, error: object(errorFields, required), request_id: text },
@@ -72,16 +78,16 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       created_at: time,
       display_name: text,
       kind: text,
-      context_tokens: maybe(integer),
-      max_output_tokens: maybe(integer),
+      context_tokens: nullable(integer),
+      max_output_tokens: nullable(integer),
       input_modalities: { type: 'array', items: text },
       output_modalities: { type: 'array', items: text },
       capabilities: { type: 'array', items: text },
-      reasoning_efforts: factOfLanes('array', 'The efforts of reasoning it takes'),
-      thinking_types: factOfLanes('array', 'The values of `thinking.type` it takes'),
-      sampling: factOfLanes('string', 'What it makes of temperature and its kin'),
-      forced_tools: factOfLanes('boolean', 'Whether `tool_choice` may force a tool'),
-      prefill: factOfLanes('boolean', 'Whether it goes on with an answer that was begun'),
+      reasoning_efforts: laneFact('array', 'The efforts of reasoning it takes'),
+      thinking_types: laneFact('array', 'The values of `thinking.type` it takes'),
+      sampling: laneFact('string', 'What it makes of temperature and its kin'),
+      forced_tools: laneFact('boolean', 'Whether `tool_choice` may force a tool'),
+      prefill: laneFact('boolean', 'Whether it goes on with an answer that was begun'),
       retires_at: {
         type: ['string', 'null'],
         format: 'date-time',
@@ -100,8 +106,8 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       object: { const: 'list' },
       data: { type: 'array', items: ref('Model') },
       has_more: { type: 'boolean' },
-      first_id: maybe(text),
-      last_id: maybe(text),
+      first_id: nullable(text),
+      last_id: nullable(text),
     },
     ['object', 'data'],
   ),
@@ -113,7 +119,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       type: 'array',
       items: object({
         index: integer,
-        message: object({ role: { const: 'assistant' }, content: maybe(text) }),
+        message: object({ role: { const: 'assistant' }, content: nullable(text) }),
         finish_reason: text,
       }),
     },
@@ -132,7 +138,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
     role: { const: 'assistant' },
     model: text,
     content: { type: 'array', items: { type: 'object' } },
-    stop_reason: maybe(text),
+    stop_reason: nullable(text),
     usage: object({ input_tokens: integer, output_tokens: integer }),
   }),
   Response: object({
@@ -188,11 +194,11 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
     {
       id: text,
       status: { enum: ['active', 'disabled', 'revoked', 'expired'] },
-      budget_limit: maybe(amount),
-      budget_used: maybe(amount),
-      budget_remaining: maybe(amount),
-      budget_period: maybe(text),
-      resets_at: maybe(time),
+      budget_limit: nullable(amount),
+      budget_used: nullable(amount),
+      budget_remaining: nullable(amount),
+      budget_period: nullable(text),
+      resets_at: nullable(time),
       frees_next: { type: ['object', 'null'], properties: { at: time, amount } },
       ...Object.fromEntries(
         keyFields.on('answer').map(({ name, property }) => [name, property.field.schema]),
@@ -205,17 +211,17 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
           rate_limit_rpm: integer,
           allowed_regions: { type: ['array', 'null'], items: text },
           unknown_fields: text,
-          budget_limit: maybe(amount),
-          budget_used: maybe(amount),
-          budget_remaining: maybe(amount),
-          budget_period: maybe(text),
-          resets_at: maybe(time),
+          budget_limit: nullable(amount),
+          budget_used: nullable(amount),
+          budget_remaining: nullable(amount),
+          budget_period: nullable(text),
+          resets_at: nullable(time),
         },
       },
       metadata: { type: 'object', additionalProperties: text },
       model_budgets: { type: 'array', items: { type: 'object' } },
-      budget_raised: maybe(amount),
-      budget_raised_until: maybe(time),
+      budget_raised: nullable(amount),
+      budget_raised_until: nullable(time),
       created: time,
     },
     ['id', 'name', 'status'],
@@ -233,9 +239,9 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
         type: 'array',
         items: object({
           kind: text,
-          group: maybe({ enum: ['daily', 'monthly'] }),
+          group: nullable({ enum: ['daily', 'monthly'] }),
           percent: integer,
-          resets_at: maybe(time),
+          resets_at: nullable(time),
           severity: { enum: ['normal', 'warning', 'critical'] },
           is_active: { type: 'boolean' },
         }),
@@ -249,14 +255,14 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
     key_id: text,
     request_id: text,
     model: text,
-    supplier: maybe(text),
-    region: maybe(text),
+    supplier: nullable(text),
+    region: nullable(text),
     input_tokens: integer,
     output_tokens: integer,
     cost_usd: amount,
     latency_ms: integer,
     status: integer,
-    code: maybe(text),
+    code: nullable(text),
     failover: { type: 'boolean' },
   }),
   AuditPage: listOf(ref('AuditRecord')),
@@ -271,9 +277,9 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
   },
 };
 
-const header = (description: string, schema: Schema) => ({ description, schema });
+const header = (description: string, schema: JsonSchema) => ({ description, schema });
 
-/** Answers of inference have these headers; a stream has the last four as trailers. */
+/** Headers of inference responses; a stream has the last four as trailers. */
 const svcHeaders = {
   'x-svc-supplier': header('The supplier that answered.', text),
   'x-svc-region': header('The region that answered.', text),

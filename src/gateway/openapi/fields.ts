@@ -1,21 +1,24 @@
 import { knownFields, type OperationName } from '../../routing';
-import type { Schema } from '../../kernel';
+import type { JsonSchema } from '../../kernel';
 import { operations } from '../operations/operation';
 
-const text = (description: string): Schema => ({ type: 'string', description });
-const number = (minimum: number, maximum: number, description: string): Schema => ({
+const text = (description: string): JsonSchema => ({ type: 'string', description });
+const number = (minimum: number, maximum: number, description: string): JsonSchema => ({
   type: 'number',
   minimum,
   maximum,
   description,
 });
-const count = (description: string, minimum = 1): Schema => ({ type: 'integer', minimum, description });
-const flag = (description: string): Schema => ({ type: 'boolean', description });
-const list = (description: string, items: Schema = {}): Schema => ({ type: 'array', items, description });
-const object = (description: string): Schema => ({ type: 'object', description });
+const count = (description: string, minimum = 1): JsonSchema => ({ type: 'integer', minimum, description });
+const flag = (description: string): JsonSchema => ({ type: 'boolean', description });
+const list = (description: string, items: JsonSchema = {}): JsonSchema => ({
+  type: 'array',
+  items,
+  description,
+});
+const object = (description: string): JsonSchema => ({ type: 'object', description });
 
-/** Fields are described by name, on all routes that have them. The supplier decides about the others. */
-const byName: Readonly<Record<string, Schema>> = {
+const fieldSchemas: Readonly<Record<string, JsonSchema>> = {
   model: text('An id or alias of GET /v1/models.'),
   metadata: {
     type: 'object',
@@ -92,33 +95,30 @@ const byName: Readonly<Record<string, Schema>> = {
   quality: text('As the model names it.'),
 };
 
-/** Ours: it narrows where a call may be answered, and goes no further. */
-const region: Schema = text('The region that must answer; else the call is refused.');
+const region: JsonSchema = text('The region that must answer; else the call is refused.');
 
 export interface BodyInput {
   readonly operation: OperationName;
   readonly required: readonly string[];
-  readonly own?: Readonly<Record<string, Schema>>;
+  readonly own?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The body of a route: exactly the names that the gateway knows there, each with what it checks. */
-export function bodySchema({ operation, required, own = {} }: BodyInput): Schema {
+export function bodySchema({ operation, required, own = {} }: BodyInput): JsonSchema {
   const bounds = Object.entries(operations).find(([name]) => name === operation)?.[1].bounds ?? {};
   const names = [...knownFields(operation).names].sort((a, b) => rank(a, required) - rank(b, required));
-  const unknown = Object.keys(own).filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new Error(`${operation} does not know ${unknown.join(', ')}`);
+  const unknownNames = Object.keys(own).filter((name) => !names.includes(name));
+  if (unknownNames.length > 0) throw new Error(`${operation} does not know ${unknownNames.join(', ')}`);
   return {
     type: 'object',
     required,
     properties: {
       ...Object.fromEntries(
-        names.map((name) => [name, own[name] ?? { ...byName[name], ...bounds[name]?.schema }]),
+        names.map((name) => [name, own[name] ?? { ...fieldSchemas[name], ...bounds[name]?.schema }]),
       ),
       region,
     },
   };
 }
 
-/** Required fields come first, then described ones, then the rest. */
 const rank = (name: string, required: readonly string[]): number =>
-  required.includes(name) ? required.indexOf(name) - 100 : byName[name] === undefined ? 1 : 0;
+  required.includes(name) ? required.indexOf(name) - 100 : fieldSchemas[name] === undefined ? 1 : 0;

@@ -5,20 +5,19 @@ import { openApiDocument, type OpenApiDocument, registeredRoutes } from '../../w
 import { gatewayComponents } from './components';
 import { gatewayNotes, gatewayTags, isGatewayRoute } from './operations';
 
-/** The interface of the gateway in OpenAPI 3.1, made from the routes that are registered. */
 @Injectable()
 export class GatewayDescription {
-  private made: OpenApiDocument | undefined;
+  private cachedDocument: OpenApiDocument | undefined;
 
   constructor(
     private readonly modules: ModulesContainer,
     private readonly settings: Settings,
   ) {}
 
-  /** Routes do not change while the service runs. */
+  /** Cached, as routes do not change while the service runs. */
   get document(): OpenApiDocument {
     const { brandName, baseUrl, gatewayUrl = baseUrl } = this.settings;
-    return (this.made ??= openApiDocument({
+    return (this.cachedDocument ??= openApiDocument({
       info: {
         title: `${brandName} Gateway`,
         version: '1',

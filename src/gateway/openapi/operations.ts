@@ -1,26 +1,33 @@
 import type { ModelKind } from '../../catalogue';
-import { objectSchema, type Schema } from '../../kernel';
+import { objectSchema, type JsonSchema } from '../../kernel';
 import { keyChangeBody, newKeyBody, rotationFields } from '../../keys';
 import { isGatewayPath, isProbePath } from '../../platform';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
-import { type Operation, operations } from '../operations/operation';
-import { call, type CallInput, json, orStream, read, stream } from './describe';
+import { type GatewayOperation, operations } from '../operations/operation';
+import {
+  describeInference,
+  type InferenceInput,
+  jsonContent,
+  jsonOrStream,
+  describeService,
+  eventStream,
+} from './describe-operation';
 
 const hello = [{ role: 'user', content: 'Hello' }];
-const text: Schema = { type: 'string' };
-const page = (most: number): Schema => ({ type: 'integer', minimum: 1, maximum: most });
+const text: JsonSchema = { type: 'string' };
+const pageSize = (max: number): JsonSchema => ({ type: 'integer', minimum: 1, maximum: max });
 
 const speechTypes = ['audio/mpeg', 'audio/wav', 'audio/opus', 'audio/aac', 'audio/flac', 'audio/pcm'];
-const rerank: Omit<CallInput, 'id' | 'summary'> = {
+const rerank: Omit<InferenceInput, 'id' | 'summary'> = {
   tag: 'Vectors and ranking',
   operation: 'rerank',
   required: ['model', 'query', 'documents'],
   example: { query: 'capital of France', documents: ['Paris', 'Berlin'] },
-  answer: json(schemaRef('Ranking')),
+  answer: jsonContent(schemaRef('Ranking')),
 };
-/** These fields have another meaning in the messages dialect. */
-const messagesFields: Readonly<Record<string, Schema>> = {
+/** Fields with a different meaning in the messages dialect. */
+const messagesFields: Readonly<Record<string, JsonSchema>> = {
   speed: { type: 'string', description: 'As the supplier names it; its price must be known.' },
 };
 const chatTag = 'Text';
@@ -28,7 +35,6 @@ const audioTag = 'Audio';
 const keysTag = 'Key management';
 const serviceTag = 'Service';
 
-/** They are in the order in which a reader needs them. */
 export const gatewayTags = [
   chatTag,
   'Vectors and ranking',
@@ -39,8 +45,7 @@ export const gatewayTags = [
   serviceTag,
 ] as const;
 
-/** The routes that models answer. */
-const calls: Readonly<Record<string, CallInput>> = {
+const inferenceRoutes: Readonly<Record<string, InferenceInput>> = {
   'POST /v1/chat/completions': {
     id: 'createChatCompletion',
     summary: 'Chat completion',
@@ -49,7 +54,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'chat',
     required: ['model', 'messages'],
     example: { messages: hello },
-    answer: orStream('ChatCompletion'),
+    answer: jsonOrStream('ChatCompletion'),
   },
   'POST /v1/messages': {
     id: 'createMessage',
@@ -60,7 +65,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     required: ['model', 'max_tokens', 'messages'],
     own: messagesFields,
     example: { max_tokens: 200, messages: hello },
-    answer: orStream('Message'),
+    answer: jsonOrStream('Message'),
     errors: 'MessagesError',
   },
   'POST /v1/messages/count_tokens': {
@@ -72,7 +77,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     required: ['model', 'messages'],
     own: messagesFields,
     example: { messages: hello },
-    answer: json(schemaRef('TokenCount')),
+    answer: jsonContent(schemaRef('TokenCount')),
     free: true,
     errors: 'MessagesError',
   },
@@ -83,7 +88,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'responses',
     required: ['model', 'input'],
     example: { input: 'Hello' },
-    answer: orStream('Response'),
+    answer: jsonOrStream('Response'),
   },
   'POST /v1/native/responses': {
     id: 'createNativeResponse',
@@ -93,7 +98,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'native',
     required: ['model', 'input', 'stream'],
     example: { stream: true, input: hello },
-    answer: { 'text/event-stream': stream },
+    answer: { 'text/event-stream': eventStream },
   },
   'POST /v1/completions': {
     id: 'createCompletion',
@@ -102,7 +107,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'completions',
     required: ['model', 'prompt'],
     example: { prompt: 'Once upon a time', max_tokens: 50 },
-    answer: orStream('Completion'),
+    answer: jsonOrStream('Completion'),
   },
   'POST /v1/embeddings': {
     id: 'createEmbeddings',
@@ -111,7 +116,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'embeddings',
     required: ['model', 'input'],
     example: { input: ['one text', 'another'] },
-    answer: json(schemaRef('Embeddings')),
+    answer: jsonContent(schemaRef('Embeddings')),
   },
   'POST /v1/rerank': { ...rerank, id: 'rerank', summary: 'Rerank documents' },
   'POST /v2/rerank': { ...rerank, id: 'rerankV2', summary: 'Rerank documents, where newer SDKs ask' },
@@ -122,7 +127,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'transcription',
     required: ['file'],
     own: { model: { type: 'string', default: 'whisper' } },
-    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    answer: { ...jsonContent(schemaRef('Transcript')), 'text/plain': { schema: text } },
     form: true,
   },
   'POST /v1/audio/translations': {
@@ -131,7 +136,7 @@ const calls: Readonly<Record<string, CallInput>> = {
     tag: audioTag,
     operation: 'translation',
     required: ['file', 'model'],
-    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    answer: { ...jsonContent(schemaRef('Transcript')), 'text/plain': { schema: text } },
     form: true,
   },
   'POST /v1/audio/speech': {
@@ -159,7 +164,7 @@ const calls: Readonly<Record<string, CallInput>> = {
       response_format: text,
     },
     example: { prompt: 'A switchboard' },
-    answer: json(schemaRef('Images')),
+    answer: jsonContent(schemaRef('Images')),
   },
   'POST /v1/moderations': {
     id: 'moderate',
@@ -168,70 +173,71 @@ const calls: Readonly<Record<string, CallInput>> = {
     operation: 'moderation',
     required: ['model', 'input'],
     example: { input: 'Hello' },
-    answer: json(schemaRef('Moderation')),
+    answer: jsonContent(schemaRef('Moderation')),
   },
 };
 
-/** They document each gateway route beyond its registration. */
-const notes: Readonly<Record<string, OperationNotes>> = {
-  ...Object.fromEntries(Object.entries(calls).map(([route, input]) => [route, call(input)])),
-  'GET /v1/responses/{response_id}': read({
+const notesByRoute: Readonly<Record<string, OperationNotes>> = {
+  ...Object.fromEntries(
+    Object.entries(inferenceRoutes).map(([route, input]) => [route, describeInference(input)]),
+  ),
+  'GET /v1/responses/{response_id}': describeService({
     id: 'readResponse',
     summary: 'A kept response',
     tag: chatTag,
-    answer: json(schemaRef('Response')),
+    answer: jsonContent(schemaRef('Response')),
   }),
-  'GET /v1/responses/{response_id}/input_items': read({
+  'GET /v1/responses/{response_id}/input_items': describeService({
     id: 'listInputItems',
     summary: 'What led to a kept response',
     tag: chatTag,
-    query: { order: { enum: ['asc', 'desc'], default: 'desc' }, limit: page(100), after: text },
-    answer: json(schemaRef('ItemList')),
+    query: { order: { enum: ['asc', 'desc'], default: 'desc' }, limit: pageSize(100), after: text },
+    answer: jsonContent(schemaRef('ItemList')),
   }),
-  'DELETE /v1/responses/{response_id}': read({
+  'DELETE /v1/responses/{response_id}': describeService({
     id: 'deleteResponse',
     summary: 'Remove a kept response',
     tag: chatTag,
-    answer: json(schemaRef('DeletedResponse')),
+    answer: jsonContent(schemaRef('DeletedResponse')),
   }),
-  'GET /v1/models': read({
+  'GET /v1/models': describeService({
     id: 'listModels',
     summary: 'Models this key may call',
     tag: 'Models and own key',
-    answer: json(schemaRef('ModelList')),
+    answer: jsonContent(schemaRef('ModelList')),
   }),
-  'GET /v1/models/{model}': read({
+  'GET /v1/models/{model}': describeService({
     id: 'readModel',
     summary: 'One model',
     tag: 'Models and own key',
-    answer: json(schemaRef('Model')),
+    answer: jsonContent(schemaRef('Model')),
   }),
-  'GET /v1/key': read({
+  'GET /v1/key': describeService({
     id: 'readOwnKey',
     summary: 'This key: its limits and what is used of them',
     tag: 'Models and own key',
-    answer: json(schemaRef('Key')),
+    answer: jsonContent(schemaRef('Key')),
   }),
-  'GET /api/oauth/usage': read({
+  'GET /api/oauth/usage': describeService({
     id: 'readOwnBudgets',
     summary: 'Budgets of this key in cents, in the form that Claude Code reads; 404 without a budget',
     tag: 'Models and own key',
-    answer: json(schemaRef('Budgets')),
+    answer: jsonContent(schemaRef('Budgets')),
   }),
-  'GET /v1/generations/{request_id}': read({
+  'GET /v1/generations/{request_id}': describeService({
     id: 'readGeneration',
     summary: 'The record of a request of this key',
     tag: 'Models and own key',
-    answer: json(schemaRef('Generation')),
+    answer: jsonContent(schemaRef('Generation')),
   }),
-  'GET /v1/usage': read({
+  'GET /v1/usage': describeService({
     id: 'readOwnUsage',
     summary: 'What this key used, by hour, day or month',
     tag: 'Models and own key',
     query: {
       from: text,
       to: text,
-      days: page(800),
+      days: pageSize(800),
       bucket: { enum: ['hour', 'day', 'month'] },
       group_by: { enum: ['model', 'key', 'project', 'supplier', 'region', 'end_user', 'tag', 'user'] },
       zone: text,
@@ -241,58 +247,58 @@ const notes: Readonly<Record<string, OperationNotes>> = {
       end_user: text,
       tag: text,
     },
-    answer: json(schemaRef('Usage')),
+    answer: jsonContent(schemaRef('Usage')),
   }),
-  'POST /v1/manage/keys': read({
+  'POST /v1/manage/keys': describeService({
     id: 'createKey',
     summary: 'Make a key',
     tag: keysTag,
     body: objectSchema(newKeyBody),
     example: { name: 'my first key', budget_limit: 5, budget_period: 'monthly', allowed_regions: 'eu' },
-    answer: json(schemaRef('NewKey')),
+    answer: jsonContent(schemaRef('NewKey')),
   }),
-  'GET /v1/manage/keys': read({
+  'GET /v1/manage/keys': describeService({
     id: 'listKeys',
     summary: 'Keys, the newest first',
     tag: keysTag,
     query: {
-      limit: page(100),
+      limit: pageSize(100),
       cursor: text,
       status: { enum: ['active', 'disabled', 'revoked', 'expired'] },
       name: text,
     },
-    answer: json(schemaRef('KeyList')),
+    answer: jsonContent(schemaRef('KeyList')),
   }),
-  'GET /v1/manage/keys/{key_id}': read({
+  'GET /v1/manage/keys/{key_id}': describeService({
     id: 'readKey',
     summary: 'One key',
     tag: keysTag,
-    answer: json(schemaRef('Key')),
+    answer: jsonContent(schemaRef('Key')),
   }),
-  'PATCH /v1/manage/keys/{key_id}': read({
+  'PATCH /v1/manage/keys/{key_id}': describeService({
     id: 'changeKey',
     summary: 'Change what is named of a key',
     tag: keysTag,
     body: objectSchema(keyChangeBody),
     example: { budget_limit: 10 },
-    answer: json(schemaRef('Key')),
+    answer: jsonContent(schemaRef('Key')),
   }),
-  'DELETE /v1/manage/keys/{key_id}': read({
+  'DELETE /v1/manage/keys/{key_id}': describeService({
     id: 'revokeKey',
     summary: 'Revoke a key, at once and for good',
     tag: keysTag,
-    answer: json(schemaRef('Key')),
+    answer: jsonContent(schemaRef('Key')),
   }),
-  'POST /v1/manage/keys/{key_id}/rotate': read({
+  'POST /v1/manage/keys/{key_id}/rotate': describeService({
     id: 'rotateKey',
     summary: 'Give a key a new secret',
     tag: keysTag,
     body: objectSchema(rotationFields),
     optionalBody: true,
     example: { grace_seconds: 3600 },
-    answer: json(schemaRef('NewKey')),
+    answer: jsonContent(schemaRef('NewKey')),
   }),
-  'GET /v1/manage/keys/{key_id}/audit': read({
+  'GET /v1/manage/keys/{key_id}/audit': describeService({
     id: 'readKeyAudit',
     summary: 'What was done with a key, request by request',
     tag: keysTag,
@@ -300,47 +306,47 @@ const notes: Readonly<Record<string, OperationNotes>> = {
       from: { type: 'string', format: 'date-time' },
       to: { type: 'string', format: 'date-time' },
       model: text,
-      limit: page(1_000),
+      limit: pageSize(1_000),
       cursor: text,
       format: { enum: ['json', 'csv'], default: 'json' },
     },
-    answer: { ...json(schemaRef('AuditPage')), 'text/csv': { schema: text } },
+    answer: { ...jsonContent(schemaRef('AuditPage')), 'text/csv': { schema: text } },
   }),
-  'GET /v1/errors': read({
+  'GET /v1/errors': describeService({
     id: 'listErrors',
     summary: 'The error catalogue',
     tag: serviceTag,
-    answer: json(schemaRef('ErrorList')),
+    answer: jsonContent(schemaRef('ErrorList')),
   }),
-  'GET /v1/errors/{code}': read({
+  'GET /v1/errors/{code}': describeService({
     id: 'readError',
     summary: 'One error code',
     tag: serviceTag,
-    answer: json(schemaRef('ErrorEntry')),
+    answer: jsonContent(schemaRef('ErrorEntry')),
   }),
-  'GET /v1/openapi.json': read({
+  'GET /v1/openapi.json': describeService({
     id: 'describeGateway',
     summary: 'This description',
     tag: serviceTag,
-    answer: json({ type: 'object' }),
+    answer: jsonContent({ type: 'object' }),
   }),
-  'GET /health': read({
+  'GET /health': describeService({
     id: 'health',
     summary: 'Whether the service answers',
     tag: serviceTag,
-    answer: json(schemaRef('Health')),
+    answer: jsonContent(schemaRef('Health')),
   }),
-  'GET /health/live': read({
+  'GET /health/live': describeService({
     id: 'healthLive',
     summary: 'Whether the process answers',
     tag: serviceTag,
-    answer: json(schemaRef('Health')),
+    answer: jsonContent(schemaRef('Health')),
   }),
-  'GET /health/ready': read({
+  'GET /health/ready': describeService({
     id: 'healthReady',
     summary: 'Whether new work may come',
     tag: serviceTag,
-    answer: json(schemaRef('Health')),
+    answer: jsonContent(schemaRef('Health')),
   }),
   'HEAD /api/hello': {
     operationId: 'hello',
@@ -350,18 +356,17 @@ const notes: Readonly<Record<string, OperationNotes>> = {
   },
 };
 
-/** The kind of model that callers of a route name. */
-export function kindAsked({ method, path }: Pick<RegisteredRoute, 'method' | 'path'>): ModelKind {
-  const asked = calls[`${method} ${path}`]?.operation;
-  return Object.values<Operation>(operations).find(({ name }) => name === asked)?.kind ?? 'chat';
+export function requestedModelKind({ method, path }: Pick<RegisteredRoute, 'method' | 'path'>): ModelKind {
+  const operationName = inferenceRoutes[`${method} ${path}`]?.operation;
+  return (
+    Object.values<GatewayOperation>(operations).find(({ name }) => name === operationName)?.kind ?? 'chat'
+  );
 }
 
-/** Whether a route is the gateway's; all others are the portal's. */
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
   isGatewayPath(path) || isProbePath(path) || `${method} ${path}` === 'HEAD /api/hello';
 
-/** They are empty for an undescribed route; a test reports it. */
 export const gatewayNotes = ({ method, path }: RegisteredRoute): OperationNotes =>
-  notes[`${method} ${path}`] ?? {};
+  notesByRoute[`${method} ${path}`] ?? {};
 
-export const describedGatewayRoutes: readonly string[] = Object.keys(notes);
+export const describedGatewayRoutes: readonly string[] = Object.keys(notesByRoute);

@@ -1,15 +1,22 @@
 import type { ModelKind } from '../../catalogue';
-import { type AskedFees, type Fault, fault, type JsonFields, usageOf, type UsageReading } from '../../kernel';
+import {
+  type RequestedFees,
+  type Fault,
+  fault,
+  type JsonFields,
+  usageOf,
+  type UsageReading,
+} from '../../kernel';
 import {
   type AllowedTool,
-  type AnswerCheck,
-  type AnswerForm,
-  askedFees,
-  checkCompletionsAnswer,
-  checkEmbeddingsAnswer,
-  checkRerankAnswer,
-  checkSpeechAnswer,
-  checkTranscriptionAnswer,
+  type ResponseCheck,
+  type ResponseKind,
+  requestedFees,
+  checkCompletionsResponse,
+  checkEmbeddingsResponse,
+  checkRerankResponse,
+  checkSpeechResponse,
+  checkTranscriptionResponse,
   type Dialect,
   type DialectName,
   dialects,
@@ -21,260 +28,258 @@ import {
   normaliseImageUsage,
   normaliseRerankUsage,
   normaliseTranscriptionUsage,
-  recordsIn,
+  requireRecords,
 } from '../../protocol';
 import type { OperationName, WireDialect } from '../../routing';
 import { pictureFees, pictureKey } from '../media/pictures';
-import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
-import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
-import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
+import { completionBytes, countCompletions, DEFAULT_COMPLETION_TOKENS } from './answer-shapes/completions';
+import { toRequestedEncoding } from './answer-shapes/embeddings-encoding';
+import { normaliseRanking, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
 import {
-  alwaysStreamed,
-  besideStream,
-  type Bounds,
-  choice,
-  filled,
-  foreground,
-  inputs,
-  items,
-  notStreamed,
-  number,
-  numberText,
-  pieces,
-  text as plainText,
-  textOrPieces,
-  voice,
-  whole,
-} from './bounds';
-import { tooLongToEmbed } from './embedding-length';
+  alwaysStreamedField,
+  streamOptionsField,
+  type FieldRules,
+  enumField,
+  requiredTextField,
+  foregroundField,
+  inputsField,
+  itemsField,
+  notStreamedField,
+  numberField,
+  numberTextField,
+  listField,
+  textField as plainText,
+  textOrListField,
+  voiceField,
+  integerField,
+} from './field-rules';
+import { embeddingLengthError } from './embedding-length';
 
-/** An inference route: its rules, and how its answers are counted. */
-export interface Operation {
+export interface GatewayOperation {
   readonly name: OperationName;
-  /** Models of this kind may answer here. */
   readonly kind: ModelKind;
-  /** The fields that bound the output, the one that counts first. */
   readonly limitFields: readonly string[];
-  /** The field that holds what is asked, which must not be empty. */
   readonly asked: string;
-  /** These bounds of its fields are checked in this order. */
-  readonly bounds: Bounds;
-  /** A valid request is certainly too long for a model; null where only its supplier can tell. */
+  readonly bounds: FieldRules;
   readonly tooLong?: (body: JsonFields, contextTokens: number | null) => Fault | null;
-  /** Its answers may be stored for the caller, and later requests may refer to them. */
   readonly keepsAnswers?: true;
-  /** The request is forwarded unchanged: no output limit can be inserted. */
+  /** Set if requests are forwarded unchanged, so that no output limit can be inserted. */
   readonly untouched?: true;
-  /** The request is a recording, in a form; everywhere else it is JSON. */
   readonly takesForm?: true;
-  /** The request is a text to be spoken. */
   readonly speaks?: true;
-  /** A valid request asks for so many answers, where it is not `n`. */
   readonly choices?: (request: JsonFields) => number;
-  /** The most calls it can be charged for, where it is not the number of answers. */
+  /** Maximum number of billable calls, if not the number of choices. */
   readonly calls?: (request: JsonFields, bytes: number) => number;
-  /** The most tokens its text is read as, where some of it is read more than once. */
   readonly textBound?: (request: JsonFields, bytes: number) => number;
-  /** The bound on each answer when the caller names none; without it, the model's own. */
+  /** Output limit per choice if the caller sets none; defaults to the model's. */
   readonly usualOutput?: number;
-  /** Suppliers insist on these fields, which callers may leave out. */
+  /** Values of fields that suppliers require but callers can leave out. */
   readonly defaults?: JsonFields;
-  /** A request may make a supplier bill these fees beside tokens, where there are any. */
-  readonly fees?: (request: JsonFields, choices: number, tools: readonly AllowedTool[]) => AskedFees;
-  /** The usage of a whole answer comes from its own report, or from what the request asked for. */
+  readonly fees?: (request: JsonFields, choices: number, tools: readonly AllowedTool[]) => RequestedFees;
   readonly usageIn: (answer: JsonFields | null, request: JsonFields) => UsageReading;
-  /** The check tells the reason why a supplier's JSON is not a valid answer of this route. */
-  readonly checkAnswer: AnswerCheck;
-  /** The answer is sound or plain text; null in place of a body then. */
+  /** Returns the reason why a supplier's JSON is not a valid response of this route. */
+  readonly checkAnswer: ResponseCheck;
+  /** Returns true if the response is audio or plain text; the body is passed as null then. */
   readonly answersRaw?: (request: JsonFields) => boolean;
-  /** A whole answer holds so many bytes of text, for when its supplier reports no usage. */
   readonly writtenIn?: (answer: JsonFields) => number;
-  /** The fields that a whole answer has in any case. */
-  readonly form?: AnswerForm;
-  /** A whole answer in the shape the caller asked for; unchanged where the supplier used it already. */
+  readonly form?: ResponseKind;
   readonly shape?: (answer: JsonFields, request: JsonFields) => JsonFields;
 }
 
-/** Generated text: may be streamed, and is translated for suppliers of another dialect. */
-export interface TextOperation extends Operation {
+export interface TextOperation extends GatewayOperation {
   readonly name: DialectName | 'native' | 'completions';
   readonly dialect: Dialect;
 }
 
-/** The supplier speaks the caller's dialect: nothing is translated. */
-export const isSpoken = (operation: Operation, wire: WireDialect | undefined): boolean =>
+/** Returns true if the supplier uses the caller's dialect, so that nothing is converted. */
+export const isPassThrough = (operation: GatewayOperation, wire: WireDialect | undefined): boolean =>
   wire === operation.name || (isText(operation) && wire === operation.dialect.name);
 
-/** One conversation that one call of a model reads: it can be no longer than the model's window. */
-export const isConversation = (operation: Operation): operation is TextOperation =>
+/** Returns true for a conversation read by one model call, which is limited to the model's window. */
+export const isConversation = (operation: GatewayOperation): operation is TextOperation =>
   isText(operation) && operation.name !== 'completions';
 
-export const isText = (operation: Operation): operation is TextOperation => 'dialect' in operation;
+export const isText = (operation: GatewayOperation): operation is TextOperation => 'dialect' in operation;
 
-/** It narrows to what only generated text goes through. */
-export function textOperation(operation: Operation): TextOperation {
+export function textOperation(operation: GatewayOperation): TextOperation {
   if (isText(operation)) return operation;
   throw fault('internal_error');
 }
 
-const sampling = (hottest: number): Bounds => ({ temperature: number(0, hottest), top_p: number(0, 1) });
+const samplingRules = (maxTemperature: number): FieldRules => ({
+  temperature: numberField(0, maxTemperature),
+  top_p: numberField(0, 1),
+});
 
-const chatBounds: Bounds = {
-  ...sampling(2),
-  frequency_penalty: number(-2, 2),
-  presence_penalty: number(-2, 2),
-  stream_options: besideStream,
+const chatRules: FieldRules = {
+  ...samplingRules(2),
+  frequency_penalty: numberField(-2, 2),
+  presence_penalty: numberField(-2, 2),
+  stream_options: streamOptionsField,
 };
 
-const text = (name: DialectName, bounds: Bounds, asked: string, ...limitFields: string[]): TextOperation => ({
+const textOperationOf = (
+  name: DialectName,
+  bounds: FieldRules,
+  inputField: string,
+  ...limitFields: string[]
+): TextOperation => ({
   name,
   dialect: dialects[name],
   form: name,
   kind: 'chat',
   limitFields,
-  asked,
+  asked: inputField,
   bounds,
-  fees: (body, choices, tools) => askedFees(name, { body, choices, tools }),
+  fees: (body, choices, tools) => requestedFees(name, { body, choices, tools }),
   usageIn: (answer) => dialects[name].usageIn(answer),
   checkAnswer: dialects[name].checkAnswer,
 });
 
-/** It has one request and one answer, in one format for all suppliers. */
-const shot = (
+const singleShot = (
   name: OperationName,
   kind: ModelKind,
-  bounds: Bounds,
-  asked: string,
-  checkAnswer: AnswerCheck,
-  usageIn: Operation['usageIn'],
-): Operation => ({
+  bounds: FieldRules,
+  inputField: string,
+  checkAnswer: ResponseCheck,
+  usageIn: GatewayOperation['usageIn'],
+): GatewayOperation => ({
   name,
   kind,
   limitFields: [],
-  asked,
-  bounds: { stream: notStreamed, ...bounds },
+  asked: inputField,
+  bounds: { stream: notStreamedField, ...bounds },
   checkAnswer,
   usageIn,
 });
 
-const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
+const usageByCalls = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
 
-/** Images are sold by tokens, by the piece, or by size: the price decides which unit is billed. */
+/** Usage of images in all three units: tokens, pieces and sizes. The price decides which is billed. */
 function pictureUsage(answer: JsonFields | null, request: JsonFields): UsageReading {
-  const made = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
-  const images = { [pictureKey(answer, request)]: made };
+  const imageCount = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
+  const images = { [pictureKey(answer, request)]: imageCount };
   const reading = normaliseImageUsage(findImageUsage(answer));
-  // The pictures are there, whatever is said of them.
-  const unread = reading.kind === 'invalid' ? { ignored: [reading.field] } : {};
-  const reported = reading.kind === 'ok' ? reading.usage : { ...usageOf({}), ...unread };
-  return { kind: 'ok', usage: { ...reported, calls: made, images } };
+  // The images were generated, even if the reported usage is invalid.
+  const ignoredFields = reading.kind === 'invalid' ? { ignored: [reading.field] } : {};
+  const reported = reading.kind === 'ok' ? reading.usage : { ...usageOf({}), ...ignoredFields };
+  return { kind: 'ok', usage: { ...reported, calls: imageCount, images } };
 }
 
-/** A complete message counts as a delta; every choice counts. */
-function writtenInChat(answer: JsonFields): number {
+/** A complete message counts as a delta, and every choice counts. */
+function chatTextBytes(answer: JsonFields): number {
   const watcher = dialects.chat.streamWatcher(true);
   watcher.watch(answer);
   return watcher.outputBytes;
 }
 
-/** No picture of a model that is sold by tokens has more. */
-const USUAL_PICTURE_TOKENS = 16_384;
+/** More than the tokens of any picture from a model sold by tokens. */
+const MAX_PICTURE_TOKENS = 16_384;
 
-const recordingBounds: Bounds = {
-  response_format: choice('json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'),
-  temperature: numberText(0, 1),
+const recordingRules: FieldRules = {
+  response_format: enumField('json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'),
+  temperature: numberTextField(0, 1),
 };
 
-/** The answer has the words of a recording, in its own language or in English. */
-const spoken = (name: 'transcription' | 'translation'): Operation => ({
-  ...shot(name, 'transcription', recordingBounds, 'file', checkTranscriptionAnswer, (answer) =>
+const transcriptOperation = (name: 'transcription' | 'translation'): GatewayOperation => ({
+  ...singleShot(name, 'transcription', recordingRules, 'file', checkTranscriptionResponse, (answer) =>
     normaliseTranscriptionUsage(findTranscriptionUsage(answer)),
   ),
   takesForm: true,
   answersRaw: ({ response_format: format }) => format === 'text' || format === 'srt' || format === 'vtt',
-  writtenIn: ({ text: said }) => (typeof said === 'string' ? Buffer.byteLength(said) : 0),
+  writtenIn: ({ text: transcript }) => (typeof transcript === 'string' ? Buffer.byteLength(transcript) : 0),
 });
 
-const ofResponses: Bounds = { background: foreground, instructions: plainText };
+const responsesRules: FieldRules = { background: foregroundField, instructions: plainText };
 
 export const operations = {
   chat: {
-    ...text('chat', chatBounds, 'messages', 'max_completion_tokens', 'max_tokens'),
-    writtenIn: writtenInChat,
+    ...textOperationOf('chat', chatRules, 'messages', 'max_completion_tokens', 'max_tokens'),
+    writtenIn: chatTextBytes,
   },
-  messages: text('messages', sampling(1), 'messages', 'max_tokens'),
+  messages: textOperationOf('messages', samplingRules(1), 'messages', 'max_tokens'),
   responses: {
-    ...text('responses', { ...sampling(2), ...ofResponses }, 'input', 'max_output_tokens'),
+    ...textOperationOf('responses', { ...samplingRules(2), ...responsesRules }, 'input', 'max_output_tokens'),
     keepsAnswers: true,
   },
-  /** Responses for agents: streamed only, and only to suppliers of the same dialect. */
+  /** Responses for agents: streaming only, and only to suppliers of the same dialect. */
   native: {
-    ...text(
+    ...textOperationOf(
       'responses',
-      { stream: alwaysStreamed, input: items, ...ofResponses },
+      { stream: alwaysStreamedField, input: itemsField, ...responsesRules },
       'input',
       'max_output_tokens',
     ),
     name: 'native',
     untouched: true,
   },
-  /** The older text completions: never translated; errors and usage as in chat. */
+  /** Legacy text completions: never converted; errors and usage as in chat. */
   completions: {
-    ...text('chat', { ...chatBounds, prompt: inputs, best_of: whole(1, 20) }, 'prompt', 'max_tokens'),
+    ...textOperationOf(
+      'chat',
+      { ...chatRules, prompt: inputsField, best_of: integerField(1, 20) },
+      'prompt',
+      'max_tokens',
+    ),
     name: 'completions',
     form: 'completions',
-    choices: completionsAsked,
-    usualOutput: USUAL_COMPLETION_TOKENS,
-    defaults: { max_tokens: USUAL_COMPLETION_TOKENS },
+    choices: countCompletions,
+    usualOutput: DEFAULT_COMPLETION_TOKENS,
+    defaults: { max_tokens: DEFAULT_COMPLETION_TOKENS },
     writtenIn: completionBytes,
-    checkAnswer: checkCompletionsAnswer,
+    checkAnswer: checkCompletionsResponse,
   },
   embeddings: {
-    ...shot(
+    ...singleShot(
       'embeddings',
       'embedding',
-      { input: inputs, encoding_format: choice('float', 'base64'), dimensions: whole(1, 1_000_000) },
+      {
+        input: inputsField,
+        encoding_format: enumField('float', 'base64'),
+        dimensions: integerField(1, 1_000_000),
+      },
       'input',
-      checkEmbeddingsAnswer,
+      checkEmbeddingsResponse,
       (answer) => normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
     ),
     form: 'embeddings',
-    tooLong: ({ input }: JsonFields, contextTokens: number | null) => tooLongToEmbed(input, contextTokens),
-    shape: inAskedEncoding,
+    tooLong: ({ input }: JsonFields, contextTokens: number | null) =>
+      embeddingLengthError(input, contextTokens),
+    shape: toRequestedEncoding,
   },
   rerank: {
-    ...shot(
+    ...singleShot(
       'rerank',
       'rerank',
-      { query: filled(), top_n: whole(1, 1_000_000), documents: pieces },
+      { query: requiredTextField(), top_n: integerField(1, 1_000_000), documents: listField },
       'documents',
-      checkRerankAnswer,
+      checkRerankResponse,
       (answer) => {
         const reported = normaliseRerankUsage(findRerankUsage(answer));
-        // Sold by the call where nothing is reported.
-        return reported.kind === 'absent' ? byCall(1) : reported;
+        // Sold per call if nothing is reported.
+        return reported.kind === 'absent' ? usageByCalls(1) : reported;
       },
     ),
     calls: searchUnitsBound,
     textBound: rerankTextBound,
-    shape: ranked,
+    shape: normaliseRanking,
   },
-  transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },
-  translation: spoken('translation'),
+  transcription: { ...transcriptOperation('transcription'), defaults: { model: 'whisper' } },
+  translation: transcriptOperation('translation'),
   speech: {
-    ...shot(
+    ...singleShot(
       'speech',
       'speech',
       {
-        input: filled(4_096),
+        input: requiredTextField(4_096),
         instructions: plainText,
-        speed: number(0.25, 4),
-        response_format: choice('mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'),
-        stream_format: choice('audio'),
-        voice,
+        speed: numberField(0.25, 4),
+        response_format: enumField('mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'),
+        stream_format: enumField('audio'),
+        voice: voiceField,
       },
       'input',
-      checkSpeechAnswer,
+      checkSpeechResponse,
       () => ({ kind: 'absent' }),
     ),
     speaks: true,
@@ -282,18 +287,23 @@ export const operations = {
     answersRaw: () => true,
   },
   image: {
-    ...shot(
+    ...singleShot(
       'image',
       'image',
-      { prompt: filled(32_000), n: whole(1, 10) },
+      { prompt: requiredTextField(32_000), n: integerField(1, 10) },
       'prompt',
-      recordsIn('data', 'images'),
+      requireRecords('data', 'images'),
       pictureUsage,
     ),
-    usualOutput: USUAL_PICTURE_TOKENS,
+    usualOutput: MAX_PICTURE_TOKENS,
     fees: pictureFees,
   },
-  moderation: shot('moderation', 'moderation', { input: textOrPieces }, 'input', recordsIn('results'), () =>
-    byCall(1),
+  moderation: singleShot(
+    'moderation',
+    'moderation',
+    { input: textOrListField },
+    'input',
+    requireRecords('results'),
+    () => usageByCalls(1),
   ),
 } as const;

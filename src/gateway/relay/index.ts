@@ -2,7 +2,7 @@ import { OpenStreams } from '../reply/open-streams';
 import { Relay } from './relay';
 import { Safeguards } from './safeguards';
 
-export { answerReader } from './answer-reader';
+export { laneResponseReader } from './lane-response-reader';
 export { Relay } from './relay';
 export { Safeguards, type ToolVerdict } from './safeguards';
 

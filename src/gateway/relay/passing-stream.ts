@@ -1,64 +1,64 @@
 import type { Fault, Usage } from '../../kernel';
-import { type JsonObject, streamMender } from '../../protocol';
-import { answeredName } from '../admission';
+import { type JsonObject, createStreamNormalizer } from '../../protocol';
+import { responseModelName } from '../admission';
 import {
   type Delivery,
   failureOf,
   hidesUsage,
   isRefusal,
-  type LaneAnswer,
+  type LaneResponse,
   type LaneStream,
 } from '../attempt';
 import { textOperation } from '../operations/operation';
 import { chargedUsage, usageOfStream } from '../settle';
 import { echoOf, requestEcho } from './echo';
-import { StreamMending } from './stream-mending';
-import { svcFacts } from './svc-facts';
-import { Tap } from './tap';
+import { StreamRepair } from './stream-repair';
+import { svcObject } from './svc-object';
+import { StreamEditor } from './stream-editor';
 
 /**
- * Both sides speak one dialect. The supplier's bytes are forwarded with the model's name replaced, facts
- * added to the usage event, and what is missing added to any.
+ * Stream between two sides of the same dialect. Forwards the supplier's bytes with the model's name replaced, svc
+ * fields added to the usage event, and missing fields completed.
  */
 export class PassingStream implements LaneStream {
-  private readonly tap: Tap;
+  private readonly tap: StreamEditor;
   private readonly echo: JsonObject;
   private delivery: Delivery | null = null;
 
-  constructor(private readonly answer: LaneAnswer) {
+  constructor(private readonly answer: LaneResponse) {
     const { call } = answer.routed;
     const operation = textOperation(call.operation);
     const isNative = operation.name === 'native';
     this.echo = echoOf(call);
-    this.tap = new Tap({
+    this.tap = new StreamEditor({
       dialect: operation.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
-      keepsFailure: (data, problem) => isNative && isRefusal(problem) && !answer.secrets.areIn(data),
-      model: isNative ? null : answeredName(answer.routed),
-      facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
-      mending: isNative ? undefined : this.mending(),
-      named: namedBy(answer),
+      keepsFailure: (data, problem) => isNative && isRefusal(problem) && !answer.secrets.occurIn(data),
+      model: isNative ? null : responseModelName(answer.routed),
+      facts: isNative ? null : () => svcObject(answer, this.usage(), answer.dropped),
+      mending: isNative ? undefined : this.repairing(),
+      named: nameRecorder(answer),
     });
   }
 
-  private mending(): StreamMending | undefined {
+  private repairing(): StreamRepair | undefined {
     const { routed, route } = this.answer;
     const { call } = routed;
     const { form } = call.operation;
     if (form === undefined) return undefined;
-    const named = answeredName(routed);
-    const mender = streamMender(form, {
+    const named = responseModelName(routed);
+    const repairer = createStreamNormalizer(form, {
       requestId: call.inbound.requestId,
-      named,
+      modelOverride: named,
       model: named ?? route.lane.upstreamModel,
       inputTokens: call.inputEstimate,
       echo: this.echo,
       request: form === 'responses' ? requestEcho(call) : null,
     });
-    return mender === null
+    return repairer === null
       ? undefined
-      : new StreamMending(form, mender, { usage: () => this.usage(), tellsUsage: call.includeUsage });
+      : new StreamRepair(form, repairer, { usage: () => this.usage(), tellsUsage: call.includeUsage });
   }
 
   get useful(): boolean {
@@ -84,18 +84,20 @@ export class PassingStream implements LaneStream {
 
   fail(problem: Fault): string {
     const { routed, route } = this.answer;
-    const model = answeredName(routed) ?? route.lane.upstreamModel;
+    const model = responseModelName(routed) ?? route.lane.upstreamModel;
     return this.tap.watcher.failureEvent(problem, routed.call.inbound.requestId, model, this.echo);
   }
 
   private deliver(broken: Fault | null): Delivery {
     const { tap, answer } = this;
-    // A connection that breaks after the complete answer does no harm.
+    // A connection that breaks after the complete response does no harm.
     if (broken === null || tap.accounted) tap.end();
     const { watcher, sawEvent } = tap;
-    const failure = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);
+    const failure = tap.ended
+      ? null
+      : failureOf({ reported: tap.failure, broken }, watcher.hasOutput, sawEvent);
     const { call } = answer.routed;
-    const problem = failure && answer.secrets.blankedFault(failure);
+    const problem = failure && answer.secrets.redactFault(failure);
     return {
       by: answer,
       status: answer.status,
@@ -113,7 +115,7 @@ export class PassingStream implements LaneStream {
   }
 
   private last(problem: Fault | null): Buffer | string {
-    if (problem === null) return this.tap.last();
+    if (problem === null) return this.tap.takeLast();
     return this.tap.failurePassed ? '' : this.fail(problem);
   }
 
@@ -121,12 +123,11 @@ export class PassingStream implements LaneStream {
     const { routed, outbound } = this.answer;
     const { usage, outputBytes, coveredBytes } = this.tap.watcher;
     const counted = usageOfStream(usage, routed, outputBytes, coveredBytes);
-    const served = this.tap.watcher.served.join(counted, routed.call.fees.uses);
+    const served = this.tap.watcher.toolUses.join(counted, routed.call.fees.uses);
     return chargedUsage(served, this.answer, outbound);
   }
 }
 
-/** Only a traced request tells names. */
-function namedBy({ span }: LaneAnswer): ((model: unknown, id: unknown) => boolean) | undefined {
-  return span === null || span.span === null ? undefined : (model, id) => span.named(model, id);
+function nameRecorder({ span }: LaneResponse): ((model: unknown, id: unknown) => boolean) | undefined {
+  return span === null || span.span === null ? undefined : (model, id) => span.recordNames(model, id);
 }

@@ -1,61 +1,60 @@
 import type { CanonicalEvent } from '../../protocol';
 
-type Piece = Extract<CanonicalEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-arguments-delta' }>;
+type DeltaEvent = Extract<
+  CanonicalEvent,
+  { type: 'text-delta' | 'reasoning-delta' | 'tool-arguments-delta' }
+>;
 
-interface Block {
+interface PrefixBlock {
   readonly kind: 'text' | 'reasoning' | 'tool';
-  /** It is the name of the tool; empty for prose. */
+  /** Name of the tool; empty for prose. */
   readonly name: string;
   text: string;
   closed: boolean;
-  /** The second answer has repeated this much of it. */
   repeated: number;
 }
 
-/** An event of the second answer is a repetition, new text, or a difference. */
-export type Compared = 'delivered' | 'differs' | CanonicalEvent;
+export type ComparedEvent = 'delivered' | 'differs' | CanonicalEvent;
 
 /**
- * Compares a second answer with the delivered part of the first. Repeated text is swallowed, later text is new. Chunk
- * boundaries may differ, nothing else.
+ * Compares a second response with the delivered part of the first. Drops repeated text and passes new text; only chunk
+ * boundaries are allowed to differ.
  */
-export class Prefix {
-  private readonly blocks: Block[] = [];
-  private readonly tools: Block[] = [];
-  private prose: Block | undefined;
-  /** The second answer has begun so many blocks. */
-  private begun = 0;
-  private readonly begunTools: Block[] = [];
+export class DeliveredPrefix {
+  private readonly blocks: PrefixBlock[] = [];
+  private readonly tools: PrefixBlock[] = [];
+  private prose: PrefixBlock | undefined;
+  private startedBlocks = 0;
+  private readonly startedTools: PrefixBlock[] = [];
 
   constructor(delivered: readonly CanonicalEvent[]) {
     for (const event of delivered) this.collect(event);
     this.prose = undefined;
   }
 
-  /** The bytes of text in it. */
   get textBytes(): number {
     return this.blocks.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   }
 
-  compare(event: CanonicalEvent): Compared {
+  compare(event: CanonicalEvent): ComparedEvent {
     switch (event.type) {
       case 'message-start':
         return 'delivered';
       case 'text-start':
       case 'reasoning-start':
-        return this.begin(event, event.type === 'text-start' ? 'text' : 'reasoning', '');
+        return this.startBlock(event, event.type === 'text-start' ? 'text' : 'reasoning', '');
       case 'tool-start':
-        return this.begin(event, 'tool', event.name);
+        return this.startBlock(event, 'tool', event.name);
       case 'text-delta':
       case 'reasoning-delta':
-        return this.more(event, this.prose);
+        return this.appendDelta(event, this.prose);
       case 'tool-arguments-delta':
-        return this.more(event, this.begunTools[event.index]);
+        return this.appendDelta(event, this.startedTools[event.index]);
       case 'text-end':
       case 'reasoning-end':
         return this.close(event, this.prose);
       case 'tool-end':
-        return this.close(event, this.begunTools[event.index]);
+        return this.close(event, this.startedTools[event.index]);
       case 'usage-update':
       case 'fault':
         return event;
@@ -69,17 +68,18 @@ export class Prefix {
 
   private get isRepeated(): boolean {
     return (
-      this.begun >= this.blocks.length && this.blocks.every(({ text, repeated }) => repeated === text.length)
+      this.startedBlocks >= this.blocks.length &&
+      this.blocks.every(({ text, repeated }) => repeated === text.length)
     );
   }
 
-  private begin(event: CanonicalEvent, kind: Block['kind'], name: string): Compared {
-    const block = this.blocks[this.begun];
-    this.begun += 1;
+  private startBlock(event: CanonicalEvent, kind: PrefixBlock['kind'], name: string): ComparedEvent {
+    const block = this.blocks[this.startedBlocks];
+    this.startedBlocks += 1;
     if (block === undefined) {
-      const fresh: Block = { kind, name, text: '', closed: false, repeated: 0 };
+      const newBlock: PrefixBlock = { kind, name, text: '', closed: false, repeated: 0 };
       if (!this.isRepeated) return 'differs';
-      this.remember(fresh, kind);
+      this.remember(newBlock, kind);
       return event;
     }
     if (block.kind !== kind || block.name !== name) return 'differs';
@@ -87,25 +87,25 @@ export class Prefix {
     return 'delivered';
   }
 
-  private remember(block: Block, kind: Block['kind']): void {
-    if (kind === 'tool') this.begunTools.push(block);
+  private remember(block: PrefixBlock, kind: PrefixBlock['kind']): void {
+    if (kind === 'tool') this.startedTools.push(block);
     else this.prose = block;
   }
 
-  private more(event: Piece, block: Block | undefined): Compared {
+  private appendDelta(event: DeltaEvent, block: PrefixBlock | undefined): ComparedEvent {
     if (block === undefined) return 'differs';
-    const left = block.text.slice(block.repeated);
-    if (left.startsWith(event.text)) {
+    const remainder = block.text.slice(block.repeated);
+    if (remainder.startsWith(event.text)) {
       block.repeated += event.text.length;
       return 'delivered';
     }
-    if (!event.text.startsWith(left)) return 'differs';
+    if (!event.text.startsWith(remainder)) return 'differs';
     block.repeated = block.text.length;
     if (block.closed || !this.isRepeated) return 'differs';
-    return { ...event, text: event.text.slice(left.length) };
+    return { ...event, text: event.text.slice(remainder.length) };
   }
 
-  private close(event: CanonicalEvent, block: Block | undefined): Compared {
+  private close(event: CanonicalEvent, block: PrefixBlock | undefined): ComparedEvent {
     if (block === undefined || block.repeated !== block.text.length) return 'differs';
     if (block.closed) return 'delivered';
     block.closed = true;
@@ -146,8 +146,8 @@ export class Prefix {
     }
   }
 
-  private add(kind: Block['kind'], name: string): Block {
-    const block: Block = { kind, name, text: '', closed: false, repeated: 0 };
+  private add(kind: PrefixBlock['kind'], name: string): PrefixBlock {
+    const block: PrefixBlock = { kind, name, text: '', closed: false, repeated: 0 };
     this.blocks.push(block);
     return block;
   }

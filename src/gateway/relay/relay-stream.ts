@@ -1,136 +1,134 @@
 import { type Fault, fault, usageOf } from '../../kernel';
-import { answeredName, mayContinue } from '../admission';
-import type { Attempts, Delivery, LaneAnswer, LaneStream } from '../attempt';
+import { responseModelName, canContinueStream } from '../admission';
+import type { Attempts, Delivery, LaneResponse, LaneStream } from '../attempt';
 import type { MaskedStream } from '../masks';
 import type { TextOperation } from '../operations/operation';
 import type { StreamSink } from '../reply/stream-sink';
 import { chargedUsage } from '../settle';
-import { Delivered } from './delivered';
+import { DeliveredText } from './delivered-text';
 import { echoOf } from './echo';
 import { SplicedStream } from './spliced-stream';
 
-/** Where a stream goes. */
-export interface StreamEnd {
+export interface StreamTarget {
   readonly sink: StreamSink;
-  /** Null where no mask applies. */
   readonly masked: MaskedStream | null;
 }
 
 /**
- * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane
- * if that answer begins with the same text; otherwise the caller gets an error. Returns the lane that answered in the
- * end.
+ * Forwards a stream and holds back its end until the settlement is durable. Continues a broken stream on another lane
+ * if its response starts with the same text, and returns the last lane.
  */
 export async function relayStream(
   operation: TextOperation,
-  answer: LaneAnswer,
+  answer: LaneResponse,
   attempts: Attempts,
-  end: StreamEnd,
-): Promise<{ readonly delivery: Delivery; readonly answer: LaneAnswer }> {
-  const isKept = operation.name === operation.dialect.name && attempts.hasMore && mayContinue(answer.routed);
-  const delivered = isKept ? new Delivered() : null;
-  const { masked } = end;
-  const delivery = chargeable(await pipe(answer, end, delivered), answer, attempts);
+  target: StreamTarget,
+): Promise<{ readonly delivery: Delivery; readonly answer: LaneResponse }> {
+  const canContinue =
+    operation.name === operation.dialect.name && attempts.hasMore && canContinueStream(answer.routed);
+  const delivered = canContinue ? new DeliveredText() : null;
+  const { masked } = target;
+  const delivery = chargeableDelivery(await pipe(answer, target, delivered), answer, attempts);
   if (masked !== null && masked.failure !== null) {
-    // The lane did nothing wrong, and another would fare no better.
-    attempts.done(answer);
-    answer.span?.ended(delivery);
-    return ending(answer, delivery, end);
+    // The lane did nothing wrong, and another would fail the same way.
+    attempts.complete(answer);
+    answer.span?.end(delivery);
+    return maskEnding(answer, delivery, target);
   }
-  noteEnd(attempts, answer, delivery);
-  if (delivery.problem === null) return ending(answer, delivery, end);
+  recordEnd(attempts, answer, delivery);
+  if (delivery.problem === null) return maskEnding(answer, delivery, target);
   const continued = await continueElsewhere(operation, attempts, delivered);
-  if (continued === null) return ending(answer, delivery, end);
-  const rest = await pipe(continued, end, null);
-  noteEnd(attempts, continued, rest);
-  return ending(continued, rest, end);
+  if (continued === null) return maskEnding(answer, delivery, target);
+  const rest = await pipe(continued, target, null);
+  recordEnd(attempts, continued, rest);
+  return maskEnding(continued, rest, target);
 }
 
-interface Ending {
+interface StreamEnding {
   readonly delivery: Delivery;
-  readonly answer: LaneAnswer;
+  readonly answer: LaneResponse;
 }
 
-/** The last bytes as the caller may see them. */
-function ending(answer: LaneAnswer, delivery: Delivery, { masked }: StreamEnd): Ending {
+function maskEnding(answer: LaneResponse, delivery: Delivery, { masked }: StreamTarget): StreamEnding {
   if (masked === null) return { delivery, answer };
-  const shown = masked.take(delivery.body);
-  if (masked.failure === null) return { delivery: { ...delivery, body: shown }, answer };
-  const body = shown.toString() + maskedFailure(masked, answer, masked.failure);
+  const maskedBody = masked.take(delivery.body);
+  if (masked.failure === null) return { delivery: { ...delivery, body: maskedBody }, answer };
+  const body = maskedBody.toString() + maskedFailure(masked, answer, masked.failure);
   return { delivery: { ...delivery, problem: masked.failure, body }, answer };
 }
 
-/** It repeats nothing of the answer. */
 export function maskedFailure(
   masked: MaskedStream,
-  { routed, route: { lane } }: LaneAnswer,
+  { routed, route: { lane } }: LaneResponse,
   problem: Fault,
 ): string {
   const { call } = routed;
-  const model = answeredName(routed) ?? lane.upstreamModel;
+  const model = responseModelName(routed) ?? lane.upstreamModel;
   return masked.failureEvent(problem, call.inbound.requestId, model, echoOf(call));
 }
 
-function noteEnd(attempts: Attempts, answer: LaneAnswer, delivery: Delivery): void {
+function recordEnd(attempts: Attempts, answer: LaneResponse, delivery: Delivery): void {
   const { problem } = delivery;
-  answer.span?.ended(delivery);
-  if (problem === null) attempts.done(answer);
-  else attempts.broke(answer, problem);
+  answer.span?.end(delivery);
+  if (problem === null) attempts.complete(answer);
+  else attempts.fail(answer, problem);
 }
 
 async function continueElsewhere(
   operation: TextOperation,
   attempts: Attempts,
-  delivered: Delivered | null,
-): Promise<LaneAnswer | null> {
+  delivered: DeliveredText | null,
+): Promise<LaneResponse | null> {
   if (delivered === null || attempts.stopped || !attempts.hasMore) return null;
   const events = delivered.events(operation.dialect);
   if (events === null) return null;
-  const splice = (answer: LaneAnswer): LaneStream => new SplicedStream(answer, events);
-  return attempts.answer(splice).catch(() => null);
+  const splice = (answer: LaneResponse): LaneStream => new SplicedStream(answer, events);
+  return attempts.run(splice).catch(() => null);
 }
 
-/** A supplier that failed before any output delivered nothing; one whose caller left may have worked. */
-function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts): Delivery {
+/**
+ * A supplier that failed before any output charges nothing, unless the caller left, when it could have been working.
+ */
+function chargeableDelivery(delivery: Delivery, answer: LaneResponse, attempts: Attempts): Delivery {
   const { stream, outbound } = answer;
   if (delivery.problem === null || stream?.useful === true || attempts.stopped) return delivery;
   return { ...delivery, usage: chargedUsage(usageOf({ calls: 0 }, 'estimated'), answer, outbound) };
 }
 
 function pipe(
-  { exchange, stream, early, span }: LaneAnswer,
-  { sink, masked }: StreamEnd,
-  delivered: Delivered | null,
+  { exchange, stream, early, span }: LaneResponse,
+  { sink, masked }: StreamTarget,
+  delivered: DeliveredText | null,
 ): Promise<Delivery> {
   if (stream === null) throw fault('internal_error');
   const send = (piece: Buffer | string): boolean => {
     delivered?.add(piece);
-    const shown = masked === null ? piece : masked.take(piece);
-    return shown.length === 0 || sink.write(shown);
+    const visible = masked === null ? piece : masked.take(piece);
+    return visible.length === 0 || sink.write(visible);
   };
   return new Promise((resolve) => {
-    const giveUp = (problem: Fault): void => {
+    const abort = (problem: Fault): void => {
       exchange.abort(problem);
       resolve(stream.finish(problem));
     };
     for (const piece of early.splice(0)) send(piece);
-    if (masked !== null && masked.failure !== null) return giveUp(masked.failure);
+    if (masked !== null && masked.failure !== null) return abort(masked.failure);
     const finish = (): void => {
       exchange.release();
       resolve(stream.finish(null));
     };
     if (stream.ended) return finish();
     sink.onDrain(() => exchange.resume());
-    exchange.read({
+    exchange.attachReader({
       data: (chunk) => {
         if (stream.failure !== null) return true;
-        span?.chunk();
-        const passing = stream.take(chunk);
-        const isTaken = passing.length === 0 || send(passing);
-        if (masked !== null && masked.failure !== null) giveUp(masked.failure);
+        span?.countChunk();
+        const forwarded = stream.take(chunk);
+        const canTakeMore = forwarded.length === 0 || send(forwarded);
+        if (masked !== null && masked.failure !== null) abort(masked.failure);
         else if (stream.failure !== null) exchange.abort(stream.failure);
         else if (stream.ended) finish();
-        return isTaken || stream.ended;
+        return canTakeMore || stream.ended;
       },
       end: () => resolve(stream.finish(null)),
       broken: (cause) => resolve(stream.finish(cause)),

@@ -2,24 +2,23 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
-import type { Attempts, Delivery, LaneAnswer, LaneTry } from '../attempt';
-import type { Call } from '../intake';
-import { type AnswerMasks, maskedBody, MaskedStream, MaskFailed, maskFault } from '../masks';
+import type { Attempts, Delivery, LaneResponse, LaneAttempt } from '../attempt';
+import type { GatewayCall } from '../intake';
+import { type AnswerMasks, maskBody, MaskedStream, MaskError, maskFailureFault } from '../masks';
 import { textOperation } from '../operations/operation';
 import { EarlyHead } from '../reply/early-head';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
-import { droppedNames, type RouteFacts } from '../reply/svc-headers';
+import { droppedNames, type RouteSummary } from '../reply/svc-headers';
 import { Safeguards } from './safeguards';
 import { type AnswerSample, type RequestProgress, Settlement } from '../settle';
 import { echoOf } from './echo';
 import { maskedFailure, relayStream } from './relay-stream';
-import { contentTypeOf } from './relay-whole';
+import { contentTypeOf } from './relay-complete';
 
-const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
+const UNRECORDED_MESSAGE = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
-/** The relay sends an answer out. It is settled before its last bytes are sent. */
 @Injectable()
 export class Relay {
   constructor(
@@ -29,26 +28,33 @@ export class Relay {
     private readonly safeguards: Safeguards,
   ) {}
 
-  /** The head of a stream whose suppliers are silent for long. */
-  begin(progress: RequestProgress, response: ServerResponse): EarlyHead<StreamSink<AnswerSample>> {
+  scheduleEarlyHead(
+    progress: RequestProgress,
+    response: ServerResponse,
+  ): EarlyHead<StreamSink<AnswerSample>> {
     return new EarlyHead(this.settings.streamPingIntervalMs, () => this.openEarly(progress, response));
   }
 
-  async whole(answer: LaneAnswer, whole: Delivery<Buffer>, progress: RequestProgress): Promise<Reply> {
+  async complete(
+    answer: LaneResponse,
+    complete: Delivery<Buffer>,
+    progress: RequestProgress,
+  ): Promise<Reply> {
     const { status, routed } = answer;
     const contentType = contentTypeOf(answer);
     const { masks } = progress;
-    const body = masks === null ? whole.body : maskedWhole(masks, routed.call, contentType, whole.body);
-    const { facts, kept } = this.settlement.settle(whole, progress, body);
-    await kept;
-    this.settlement.served(whole, progress, facts);
-    progress.trace?.answers(answer.span, body);
-    this.settlement.sample(routed.call)?.served(whole, facts, body);
-    return { status, contentType, body: await this.safeguards.whole(answer, body), facts };
+    const body =
+      masks === null ? complete.body : maskComplete(masks, routed.call, contentType, complete.body);
+    const { facts, durable } = this.settlement.settle(complete, progress, body);
+    await durable;
+    this.settlement.countServed(complete, progress, facts);
+    progress.trace?.setAnswer(answer.span, body);
+    this.settlement.startSample(routed.call)?.complete(complete, facts, body);
+    return { status, contentType, body: await this.safeguards.reviewComplete(answer, body), facts };
   }
 
-  async stream(
-    answer: LaneAnswer,
+  async sendStream(
+    answer: LaneResponse,
     attempts: Attempts,
     progress: RequestProgress,
     response: ServerResponse,
@@ -59,27 +65,29 @@ export class Relay {
     const { sample } = sink;
     const { masks } = progress;
     const masked = masks && new MaskedStream(operation.dialect, masks);
-    const { delivery, answer: ending } = await relayStream(operation, answer, attempts, { sink, masked });
-    masks?.over();
-    progress.trace?.answers(ending.span, null);
+    const { delivery, answer: endingLane } = await relayStream(operation, answer, attempts, { sink, masked });
+    masks?.reportVerdicts();
+    progress.trace?.setAnswer(endingLane.span, null);
     const { problem, body } = delivery;
-    const { facts, kept } = this.settlement.settle(delivery, progress, problem === null ? body : null);
+    const { facts, durable } = this.settlement.settle(delivery, progress, problem === null ? body : null);
     try {
-      await kept;
+      await durable;
     } catch (error) {
       progress.isSettled = true;
-      const unrecorded = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
-      sink.cut(problem === null ? failedEnd(ending, masked, unrecorded) : body);
+      const unrecorded = fault('stream_error', { message: UNRECORDED_MESSAGE, cause: error });
+      sink.cut(problem === null ? failureEnd(endingLane, masked, unrecorded) : body);
       throw unrecorded;
     }
-    this.settlement.served(delivery, progress, facts);
-    sink.end(facts, problem === null ? await this.safeguards.ending(ending, sink.reviewed, body) : body);
-    sample?.served(delivery, facts, null);
+    this.settlement.countServed(delivery, progress, facts);
+    sink.end(
+      facts,
+      problem === null ? await this.safeguards.reviewEnding(endingLane, sink.reviewed, body) : body,
+    );
+    sample?.complete(delivery, facts, null);
     return null;
   }
 
-  /** A stream whose head has gone before anything answered ends with its failure. */
-  failed({ early, call, model }: RequestProgress, error: unknown): void {
+  endFailed({ early, call, model }: RequestProgress, error: unknown): void {
     const sink = early?.take() ?? null;
     if (sink === null || call === null) return;
     const watcher = textOperation(call.operation).dialect.streamWatcher(false);
@@ -87,8 +95,8 @@ export class Relay {
   }
 
   private open(
-    call: Call,
-    lane: LaneTry & Pick<LaneAnswer, 'dropped'>,
+    call: GatewayCall,
+    lane: LaneAttempt & Pick<LaneResponse, 'dropped'>,
     response: ServerResponse,
     trace: RequestProgress['trace'],
   ): StreamSink<AnswerSample> {
@@ -96,16 +104,16 @@ export class Relay {
     const sink = new StreamSink(
       response,
       operation.dialect.ping,
-      this.settlement.sample(call),
+      this.settlement.startSample(call),
       trace?.copy ?? null,
-      this.safeguards.streamOf(call),
+      this.safeguards.createReviewedStream(call),
     );
     this.streams.add(sink, operation.name);
-    sink.head(routeFacts(lane));
+    sink.sendHead(routeSummary(lane));
     return sink;
   }
 
-  /** The lane that is being asked stands in the head; another may still answer. */
+  /** The head names the lane that is being called, although another could still respond. */
   private openEarly(
     { attempts, trace }: RequestProgress,
     response: ServerResponse,
@@ -117,32 +125,35 @@ export class Relay {
   }
 }
 
-function maskedWhole(masks: AnswerMasks, { operation }: Call, contentType: string, body: Buffer): Buffer {
+function maskComplete(
+  masks: AnswerMasks,
+  { operation }: GatewayCall,
+  contentType: string,
+  body: Buffer,
+): Buffer {
   try {
-    return maskedBody(masks, operation, { body, contentType });
+    return maskBody(masks, operation, { body, contentType });
   } catch (cause) {
-    throw cause instanceof MaskFailed ? maskFault(cause) : cause;
+    throw cause instanceof MaskError ? maskFailureFault(cause) : cause;
   } finally {
-    masks.over();
+    masks.reportVerdicts();
   }
 }
 
-/** The end of a stream that fails after its supplier's last byte. */
-const failedEnd = (answer: LaneAnswer, masked: MaskedStream | null, problem: Fault): string =>
+const failureEnd = (answer: LaneResponse, masked: MaskedStream | null, problem: Fault): string =>
   masked === null ? (answer.stream?.fail(problem) ?? '') : maskedFailure(masked, answer, problem);
 
-/** Facts for the head of the answer. */
-const routeFacts = ({
+const routeSummary = ({
   routed,
   route: { lane },
   failover,
   dropped,
-}: LaneTry & Pick<LaneAnswer, 'dropped'>): RouteFacts => ({
+}: LaneAttempt & Pick<LaneResponse, 'dropped'>): RouteSummary => ({
   supplier: lane.provider.name,
   region: lane.region,
   upstreamModel: lane.upstreamModel,
   failover,
   outputCap: routed.held.cappedOutput,
   dropped: droppedNames(dropped),
-  ...(routed.call.auto !== null && { auto: routed.call.auto.told(routed.model.name) }),
+  ...(routed.call.auto !== null && { auto: routed.call.auto.headerText(routed.model.name) }),
 });

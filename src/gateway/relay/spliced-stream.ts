@@ -1,26 +1,26 @@
 import { fault } from '../../kernel';
 import type { CanonicalEvent } from '../../protocol';
-import type { LaneAnswer } from '../attempt';
-import { Prefix } from './prefix';
-import { TranslatedStream } from './translated-stream';
+import type { LaneResponse } from '../attempt';
+import { DeliveredPrefix } from './prefix';
+import { ConvertedStream } from './converted-stream';
 
 /**
- * Continues an answer that broke off on another lane. Only undelivered text is forwarded, and only if the new answer
- * begins with exactly the delivered text; the caller sees one answer under one name.
+ * Continues a broken response on another lane under the same model name. Only undelivered text is forwarded, and only
+ * if the new response starts with exactly the delivered text.
  */
-export class SplicedStream extends TranslatedStream {
-  private readonly prefix: Prefix;
+export class SplicedStream extends ConvertedStream {
+  private readonly prefix: DeliveredPrefix;
 
-  constructor(answer: LaneAnswer, delivered: readonly CanonicalEvent[]) {
+  constructor(answer: LaneResponse, delivered: readonly CanonicalEvent[]) {
     const start = delivered.find((event) => event.type === 'message-start');
-    // Its head has named another lane.
-    super(answer, { ...(start && { id: start.id, model: start.model }), tellsFacts: true });
+    // The response head named another lane.
+    super(answer, { ...(start && { id: start.id, model: start.model }), alwaysSendsSvc: true });
     for (const event of delivered) {
       this.encoder.encode(event);
-      // The caller has these ids already.
+      // The caller already has these ids.
       if (event.type === 'tool-start') this.calls.push(event.id);
     }
-    this.prefix = new Prefix(delivered);
+    this.prefix = new DeliveredPrefix(delivered);
     this.outputBytes = this.prefix.textBytes;
   }
 

@@ -1,12 +1,12 @@
 /**
- * The head of a stream whose supplier says nothing for long. Proxies give up a request that nothing comes
- * back for. So the head goes out with the name of the lane that is being asked, and keep-alives follow it.
+ * Sends the head of a stream early, with the name of the lane being called, if its supplier is silent. Keep-alives
+ * follow, as proxies drop a request that gets no response.
  */
 export class EarlyHead<Opened> {
   private opened: Opened | null = null;
   private readonly timer: NodeJS.Timeout;
 
-  /** `open` answers null while no lane is being asked. */
+  /** `open` returns null while no lane is being called. */
   constructor(silenceMs: number, open: () => Opened | null) {
     this.timer = setInterval(() => {
       this.opened = open();
@@ -14,7 +14,7 @@ export class EarlyHead<Opened> {
     }, silenceMs).unref();
   }
 
-  /** The stream, where its head has gone; from here on it does not go any more. */
+  /** Returns the stream if its head has been sent, and cancels the timer. */
   take(): Opened | null {
     clearInterval(this.timer);
     return this.opened;

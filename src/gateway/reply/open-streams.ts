@@ -1,14 +1,14 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { type Listed, SwapList } from '../../kernel';
+import { type SwapListMember, SwapList } from '../../kernel';
 import { Settings } from '../../platform';
 import type { StreamSink } from './stream-sink';
 
-interface OpenStream extends Listed {
+interface OpenStream extends SwapListMember {
   readonly sink: StreamSink;
   readonly endpoint: string;
 }
 
-/** Holds all open streams; silent ones get a keep-alive comment. */
+/** Holds all open streams; silent streams get a keep-alive comment. */
 @Injectable()
 export class OpenStreams implements OnApplicationShutdown {
   private readonly open = new SwapList<OpenStream>();
@@ -28,7 +28,6 @@ export class OpenStreams implements OnApplicationShutdown {
     sink.onClose(() => this.open.remove(stream));
   }
 
-  /** The open streams are counted by endpoint. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { endpoint } of this.open.all()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);

@@ -1,17 +1,16 @@
 import { parseJsonText } from '../../kernel';
 import type { Codec } from '../../web';
 import type { Reply } from './reply';
-import type { CallFacts } from './svc-headers';
+import type { CallSummary } from './svc-headers';
 
 interface ReplyHead {
   readonly status: number;
   readonly contentType: string;
-  readonly facts: Omit<CallFacts, 'costNano'> & { readonly costNano: string };
+  readonly facts: Omit<CallSummary, 'costNano'> & { readonly costNano: string };
 }
 
 const LINE_END = 0x0a;
 
-/** A line of metadata, then the body unchanged. */
 export const replyCodec: Codec<Reply> = {
   encode({ status, contentType, body, facts }) {
     const head: ReplyHead = { status, contentType, facts: { ...facts, costNano: facts.costNano.toString() } };

@@ -9,7 +9,6 @@ export interface ToolCall {
   readonly input: string;
 }
 
-/** Keeps what a caller got of a stream, as far as a review needs it. */
 export class ReviewedStream {
   private readonly pieces: Buffer[] = [];
   private size = 0;

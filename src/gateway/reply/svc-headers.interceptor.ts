@@ -4,7 +4,7 @@ import { type Observable, tap } from 'rxjs';
 import type { Reply } from './reply';
 import { sendReply } from './send-reply';
 
-/** Sends whole answers with the `x-svc-*` headers on them. A streamed answer has been sent by its sink already. */
+/** Sends non-streaming responses with the `x-svc-*` headers. The sink has already sent a streamed response. */
 @Injectable()
 export class SvcHeadersInterceptor implements NestInterceptor<Reply | null> {
   intercept(context: ExecutionContext, next: CallHandler<Reply | null>): Observable<Reply | null> {

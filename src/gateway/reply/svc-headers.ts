@@ -4,21 +4,20 @@ import { addHeader, addUncheckedHeader } from '../../platform';
 import type { Dropped } from '../../protocol';
 import { budgetHeaders, type HttpRequest } from '../../web';
 
-export const DROPPED = 'x-svc-dropped';
-export const AUTO_CHOICE = 'x-svc-auto';
+export const DROPPED_HEADER = 'x-svc-dropped';
+export const AUTO_HEADER = 'x-svc-auto';
 
-/** A caller is told these facts about a request. */
-export interface CallFacts {
+export interface CallSummary {
   readonly supplier: string;
   readonly region: string | null;
   readonly failover: boolean;
-  /** The bound that near a budget's end was put on the answer; null where there is none. */
+  /** Output limit imposed near the end of a budget; null if none. */
   readonly outputCap: number | null;
-  /** The supplier's own name of the model; answers that were kept by earlier versions lack it. */
+  /** Supplier's name of the model; missing in responses stored by earlier versions. */
   readonly upstreamModel?: string;
-  /** These parts of request or answer were left out; answers kept by earlier versions lack the list. */
+  /** Names of omitted parts of the request or response; missing in responses stored by earlier versions. */
   readonly dropped?: readonly string[];
-  /** The text says how `auto` chose: `<model>; <reason>; <dial>`. Requests that name their model lack it. */
+  /** How `auto` chose: `<model>; <reason>; <dial>`. Undefined if the request names its model. */
   readonly auto?: string;
   readonly latencyMs: number;
   readonly inputTokens: number;
@@ -26,13 +25,13 @@ export interface CallFacts {
   readonly costNano: Nano;
 }
 
-export type RouteFacts = Pick<
-  CallFacts,
+export type RouteSummary = Pick<
+  CallSummary,
   'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel' | 'dropped' | 'auto'
 >;
 
-/** Known when the supplier has answered: the head of a stream carries these. */
-export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
+/** Sets the headers that are known once the supplier has responded, also at the head of a stream. */
+export function setRouteHeaders(response: ServerResponse, facts: RouteSummary): void {
   addHeader(response, 'x-svc-supplier', facts.supplier);
   addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
   if (facts.upstreamModel !== undefined)
@@ -40,7 +39,7 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
   addUncheckedHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
   if (typeof facts.outputCap === 'number')
     addUncheckedHeader(response, 'x-svc-output-cap', String(facts.outputCap));
-  if (facts.auto !== undefined) addUncheckedHeader(response, AUTO_CHOICE, facts.auto);
+  if (facts.auto !== undefined) addUncheckedHeader(response, AUTO_HEADER, facts.auto);
   setDroppedHeader(response, facts.dropped ?? []);
   const { mostUsedBudget } = response.req as HttpRequest;
   if (mostUsedBudget === undefined) return;
@@ -48,16 +47,15 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
     addUncheckedHeader(response, name, value);
 }
 
-/** Names are told so that a caller can act on what an answer did without. */
 export function setDroppedHeader(response: ServerResponse, dropped: readonly string[]): void {
-  if (dropped.length > 0) addUncheckedHeader(response, DROPPED, dropped.join(', '));
+  if (dropped.length > 0) addUncheckedHeader(response, DROPPED_HEADER, dropped.join(', '));
 }
 
-/** Names are free texts of the operator; a header takes only some of them as they are. */
+/** Model names are the operator's free text, which a header cannot always carry unescaped. */
 const headerText = (text: string): string => (/^[\x21-\x7e]+$/.test(text) ? text : encodeURI(text));
 
-/** These are known when the request is settled: trailers of a stream, headers of a whole answer. */
-export function settledHeaders(facts: CallFacts): Record<string, string> {
+/** Values known after settlement: trailers of a stream, headers of a non-streaming response. */
+export function settledHeaders(facts: CallSummary): Record<string, string> {
   return {
     'x-svc-latency-ms': String(facts.latencyMs),
     'x-svc-input-tokens': String(facts.inputTokens),
@@ -66,35 +64,36 @@ export function settledHeaders(facts: CallFacts): Record<string, string> {
   };
 }
 
-/** Callers choose the names of fields, so what is told and kept of them is bounded. */
-const MOST_TOLD = 20;
-const LONGEST_TOLD = 64;
-const MOST_KEPT = 200;
-const LONGEST_KEPT = 200;
+/** Limits for reported and recorded field names, as callers choose them. */
+const MAX_REPORTED_NAMES = 20;
+const MAX_REPORTED_NAME_LENGTH = 64;
+const MAX_RECORDED_NAMES = 200;
+const MAX_RECORDED_NAME_LENGTH = 200;
 
-const unsafe = /[^A-Za-z0-9_.-]/g;
-const positions = /\.?\*(?=\.|$)/g;
+const unsafeCharacters = /[^A-Za-z0-9_.-]/g;
+const pathWildcards = /\.?\*(?=\.|$)/g;
 
-/** Callers read the names of what was left out or lowered, such as `seed` or `reasoning_effort.max`. */
+/** Names of omitted or lowered fields for callers, such as `seed` or `reasoning_effort.max`. */
 export function droppedNames(dropped: readonly Dropped[]): readonly string[] {
   const names = new Set<string>();
   for (const { loss, name, path } of dropped) {
-    if (names.size === MOST_TOLD) break;
+    if (names.size === MAX_REPORTED_NAMES) break;
     if (loss === 'fulfilled' || (loss === 'approximated' && name === undefined)) continue;
-    const plain = (name ?? path.replace(positions, '')).slice(0, LONGEST_TOLD).replace(unsafe, '_');
-    names.add(plain === '' ? '_' : plain);
+    const safeName = (name ?? path.replace(pathWildcards, ''))
+      .slice(0, MAX_REPORTED_NAME_LENGTH)
+      .replace(unsafeCharacters, '_');
+    names.add(safeName === '' ? '_' : safeName);
   }
   return [...names];
 }
 
-/** All that did not arrive as it was, and how often, for the record; null where everything did. */
 export function droppedCounts(dropped: readonly Dropped[]): Record<string, number> | null {
   let counts: Record<string, number> | null = null;
-  let named = 0;
+  let nameCount = 0;
   for (const { name, path, count } of dropped) {
-    if (named++ === MOST_KEPT) return counts;
+    if (nameCount++ === MAX_RECORDED_NAMES) return counts;
     counts ??= Object.create(null) as Record<string, number>;
-    const key = (name ?? path).slice(0, LONGEST_KEPT);
+    const key = (name ?? path).slice(0, MAX_RECORDED_NAME_LENGTH);
     counts[key] = (counts[key] ?? 0) + count;
   }
   return counts;

@@ -1,34 +1,31 @@
 import { fault, type Fault, type JsonFields } from '../../kernel';
 import { isRecord } from '../../protocol';
-import { notGiven } from '../stored/stored-ids.service';
+import { idNotFoundError } from '../stored/stored-ids.service';
 
-/** A request refers to earlier answers in place of repeated content. */
-export interface References {
+export interface ResponseReferences {
   readonly previous: string | null;
-  /** Item ids are listed by their place in the input. */
   readonly items: ReadonlyMap<number, string>;
 }
 
-const MOST_REFERENCES = 2_000;
+const MAX_REFERENCES = 2_000;
 /** Longer ids are never ours. */
-export const LONGEST_ID = 256;
+export const MAX_ID_LENGTH = 256;
 
-/** Null: the request repeats everything it needs. */
-export function referencesIn({
+export function findReferences({
   previous_response_id: previous,
   conversation,
   input,
-}: JsonFields): References | null {
+}: JsonFields): ResponseReferences | null {
   const items = new Map<number, string>();
   if (Array.isArray(input)) {
-    for (const [at, item] of input.entries()) if (isReference(item)) items.set(at, idOf(item, at));
+    for (const [index, item] of input.entries()) if (isReference(item)) items.set(index, idOf(item, index));
   }
-  if (items.size > MOST_REFERENCES) {
-    const most = MOST_REFERENCES.toLocaleString('en');
-    throw fault('invalid_request', { param: 'input', message: `input may have at most ${most} references.` });
+  if (items.size > MAX_REFERENCES) {
+    const max = MAX_REFERENCES.toLocaleString('en');
+    throw fault('invalid_request', { param: 'input', message: `input may have at most ${max} references.` });
   }
   if (previous === undefined || previous === null) return items.size === 0 ? null : { previous: null, items };
-  if (typeof previous !== 'string' || previous === '' || previous.length > LONGEST_ID) {
+  if (typeof previous !== 'string' || previous === '' || previous.length > MAX_ID_LENGTH) {
     const message = 'previous_response_id must be the id of an earlier response.';
     throw fault('invalid_request', { param: 'previous_response_id', message });
   }
@@ -39,38 +36,37 @@ export function referencesIn({
   return { previous, items };
 }
 
-/** The type of a reference may be left out, if the item says nothing else. */
+/** The type of a reference can be left out if the item has only an id. */
 const isReference = (item: unknown): item is JsonFields =>
   isRecord(item) &&
   (item.type === 'item_reference' ||
     ((item.type === undefined || item.type === null) && item.role === undefined && item.id !== undefined));
 
-function idOf({ id }: JsonFields, at: number): string {
-  if (typeof id === 'string' && id !== '' && id.length <= LONGEST_ID) return id;
+function idOf({ id }: JsonFields, index: number): string {
+  if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH) return id;
   throw fault('invalid_request', {
-    param: `input[${at}].id`,
-    message: `input[${at}].id must be the id of an output item of an earlier response.`,
+    param: `input[${index}].id`,
+    message: `input[${index}].id must be the id of an output item of an earlier response.`,
   });
 }
 
-/** The error if the installation keeps no answers. */
-export function refusedReference({ previous, items }: References): Fault {
-  const why = 'This service keeps no answers; clients repeat earlier items when they are told store: false.';
+export function storageDisabledError({ previous, items }: ResponseReferences): Fault {
+  const reason =
+    'This service keeps no answers; clients repeat earlier items when they are told store: false.';
   const [first] = items;
-  if (previous !== null || first === undefined) return unknownResponse(previous ?? '', why);
-  return unknownItem(first[1], first[0], why);
+  if (previous !== null || first === undefined) return unknownResponseError(previous ?? '', reason);
+  return unknownItemError(first[1], first[0], reason);
 }
 
-const NOT_KEPT =
+const NOT_STORED_REASON =
   'This key was not given it, or it is older than 24 hours, was not to be stored, or was too much to keep.';
 
-export const unknownItem = (id: string, at: number, why = NOT_KEPT): Fault =>
-  notGiven({ id, kind: 'item', param: `input[${at}].id` }, why);
+export const unknownItemError = (id: string, index: number, reason = NOT_STORED_REASON): Fault =>
+  idNotFoundError({ id, kind: 'item', param: `input[${index}].id` }, reason);
 
-export const unknownResponse = (id: string, why = NOT_KEPT): Fault =>
-  notGiven({ id, kind: 'response', param: 'previous_response_id' }, why);
+export const unknownResponseError = (id: string, reason = NOT_STORED_REASON): Fault =>
+  idNotFoundError({ id, kind: 'response', param: 'previous_response_id' }, reason);
 
-/** The input as a list of items: a text is what a user says. */
 export function itemsOf(input: unknown): readonly unknown[] {
   if (Array.isArray(input)) return input;
   if (typeof input !== 'string') return [];

@@ -1,58 +1,57 @@
 import { MINUTE_MS, monotonicMs } from '../../kernel';
-import { type FreshResponse, sizeOf } from './response-store';
+import { type NewStoredResponse, sizeOf } from './response-store';
 
-interface Entry {
-  readonly kept: FreshResponse;
+interface ResponseCacheEntry {
+  readonly response: NewStoredResponse;
   readonly size: number;
   readonly until: number;
 }
 
-const MOST_BYTES = 64 * 1024 * 1024;
-/** The next turn of a conversation usually follows within minutes; content leaves the memory after that. */
-const KEPT_MS = 10 * MINUTE_MS;
+const MAX_CACHE_BYTES = 64 * 1024 * 1024;
+/** The next turn of a conversation usually follows within minutes; content is evicted after this time. */
+const MAX_AGE_MS = 10 * MINUTE_MS;
 
-/** The newest answers of this node: the next turn finds them without the database, also during an outage. */
+/** The newest responses of this node, so that the next turn needs no database, even during an outage. */
 export class ResponseCache {
-  private readonly entries = new Map<string, Entry>();
-  /** The answer that contains an item. */
+  private readonly entries = new Map<string, ResponseCacheEntry>();
   private readonly items = new Map<string, string>();
   private bytes = 0;
 
   constructor(
-    private readonly mostBytes = MOST_BYTES,
+    private readonly maxBytes = MAX_CACHE_BYTES,
     private readonly now = monotonicMs,
   ) {}
 
-  add(kept: FreshResponse): void {
-    const { keyId, responseId, itemIds, answer, input } = kept;
+  add(newResponse: NewStoredResponse): void {
+    const { keyId, responseId, itemIds, answer, input } = newResponse;
     this.remove(keyId, responseId);
     const size = sizeOf(answer, input);
-    if (size > this.mostBytes) return;
-    const place = placeOf(keyId, responseId);
-    this.entries.set(place, { kept, size, until: this.now() + KEPT_MS });
-    for (const id of itemIds) this.items.set(placeOf(keyId, id), place);
+    if (size > this.maxBytes) return;
+    const key = cacheKey(keyId, responseId);
+    this.entries.set(key, { response: newResponse, size, until: this.now() + MAX_AGE_MS });
+    for (const id of itemIds) this.items.set(cacheKey(keyId, id), key);
     this.bytes += size;
-    this.shrink();
+    this.evict();
   }
 
-  response(keyId: number, responseId: string): FreshResponse | undefined {
-    return this.live(placeOf(keyId, responseId));
+  response(keyId: number, responseId: string): NewStoredResponse | undefined {
+    return this.findUnexpired(cacheKey(keyId, responseId));
   }
 
-  withItem(keyId: number, itemId: string): FreshResponse | undefined {
-    const place = this.items.get(placeOf(keyId, itemId));
-    return place === undefined ? undefined : this.live(place);
+  withItem(keyId: number, itemId: string): NewStoredResponse | undefined {
+    const key = this.items.get(cacheKey(keyId, itemId));
+    return key === undefined ? undefined : this.findUnexpired(key);
   }
 
   remove(keyId: number, responseId: string): void {
-    const place = placeOf(keyId, responseId);
-    const entry = this.entries.get(place);
+    const key = cacheKey(keyId, responseId);
+    const entry = this.entries.get(key);
     if (entry === undefined) return;
-    this.entries.delete(place);
+    this.entries.delete(key);
     this.bytes -= entry.size;
-    for (const id of entry.kept.itemIds) {
-      const item = placeOf(keyId, id);
-      if (this.items.get(item) === place) this.items.delete(item);
+    for (const id of entry.response.itemIds) {
+      const itemKey = cacheKey(keyId, id);
+      if (this.items.get(itemKey) === key) this.items.delete(itemKey);
     }
   }
 
@@ -62,19 +61,18 @@ export class ResponseCache {
     this.bytes = 0;
   }
 
-  private live(place: string): FreshResponse | undefined {
-    const entry = this.entries.get(place);
-    return entry !== undefined && entry.until > this.now() ? entry.kept : undefined;
+  private findUnexpired(key: string): NewStoredResponse | undefined {
+    const entry = this.entries.get(key);
+    return entry !== undefined && entry.until > this.now() ? entry.response : undefined;
   }
 
-  /** The oldest leave first; they also expire first. */
-  private shrink(): void {
+  private evict(): void {
     const now = this.now();
-    for (const { kept, until } of this.entries.values()) {
-      if (this.bytes <= this.mostBytes && until > now) return;
+    for (const { response: kept, until } of this.entries.values()) {
+      if (this.bytes <= this.maxBytes && until > now) return;
       this.remove(kept.keyId, kept.responseId);
     }
   }
 }
 
-const placeOf = (keyId: number, id: string): string => `${keyId} ${id}`;
+const cacheKey = (keyId: number, id: string): string => `${keyId} ${id}`;

@@ -4,45 +4,40 @@ import {
   Metrics,
   packSealed,
   RepeatingJob,
-  type Row,
+  type TableRow,
   type SealedColumn,
   SecretBox,
-  type SecretPlace,
+  type SecretLocation,
   Settings,
   StorageLimit,
   type StoredAmount,
   unpackSealed,
 } from '../../platform';
 
-/** A stored answer of `/v1/responses`, for the key that got it. */
-export interface KeptResponse {
+export interface StoredResponse {
   readonly keyId: number;
   readonly responseId: string;
-  /** The response object, as JSON. */
   readonly answer: Buffer;
-  /** The whole conversation that led to it, as a JSON list of items; null: it was not asked for, or too large. */
+  /** The complete conversation before it as a JSON list of items; null if not requested or too large. */
   readonly input: Buffer | null;
 }
 
-/** The same when it is fresh. */
-export interface FreshResponse extends KeptResponse {
-  /** These are the ids of the output items. */
+export interface NewStoredResponse extends StoredResponse {
   readonly itemIds: readonly string[];
 }
 
-/** A fresh response with encrypted contents and their size. */
-interface SealedResponse extends FreshResponse {
+interface SealedResponse extends NewStoredResponse {
   readonly bytes: number;
 }
 
-type KeptRow = Row<'kept_response', 'response_id, answer, input'>;
+type StoredResponseRow = TableRow<'kept_response', 'response_id, answer, input'>;
 
 const TABLE = 'kept_response';
-const ROWS_AT_ONCE = 100;
-/** Per key, next to the setting that limits their size. */
-const MAX_ANSWERS = 20_000;
+const BATCH_SIZE = 100;
+/** Maximum responses per key, in addition to the size limit of the settings. */
+const MAX_RESPONSES = 20_000;
 
-/** Keeps answers in PostgreSQL: encrypted, for a day by the database's clock. */
+/** Stores responses in PostgreSQL, encrypted, for one day by the database's clock. */
 @Injectable()
 export class ResponseStore {
   private readonly max: StoredAmount;
@@ -54,14 +49,14 @@ export class ResponseStore {
     private readonly metrics: Metrics,
     settings: Settings,
   ) {
-    this.max = { bytes: settings.responsesStoreKeyLimitBytes, rows: MAX_ANSWERS };
+    this.max = { bytes: settings.responsesStoreKeyLimitBytes, rows: MAX_RESPONSES };
     this.limit = new StorageLimit(this.max);
   }
 
-  /** One statement for all, each id once. A key that was deleted meanwhile stores nothing. */
-  async write(batch: readonly FreshResponse[]): Promise<void> {
-    const sealed = batch.map((kept) => this.sealed(kept));
-    await this.makeRoom(sealed);
+  /** Writes the batch in one statement; ids must be unique. Stores nothing for a key deleted meanwhile. */
+  async write(batch: readonly NewStoredResponse[]): Promise<void> {
+    const sealed = batch.map((response) => this.sealResponse(response));
+    await this.enforceLimits(sealed);
     const rows = sealed.map(({ keyId, responseId, itemIds, bytes, answer, input }) => [
       keyId,
       responseId,
@@ -70,15 +65,15 @@ export class ResponseStore {
       answer,
       input,
     ]);
-    const places = rows.map((row, at) => {
+    const valueRows = rows.map((row, index) => {
       const [key, id, items, bytes, answer, input] = row.map(
-        (_, column) => `$${at * row.length + column + 1}`,
+        (_, column) => `$${index * row.length + column + 1}`,
       );
-      return `(${at}, ${key}::integer, ${id}::text, ${items}::text[], ${bytes}::bigint, ${answer}::bytea, ${input}::bytea)`;
+      return `(${index}, ${key}::integer, ${id}::text, ${items}::text[], ${bytes}::bigint, ${answer}::bytea, ${input}::bytea)`;
     });
     await this.database.query(
       `WITH fresh AS (
-         SELECT fresh.* FROM (VALUES ${places.join(', ')})
+         SELECT fresh.* FROM (VALUES ${valueRows.join(', ')})
              AS fresh (place, key_id, response_id, item_ids, bytes, answer, input)
            JOIN api_key ON api_key.id = fresh.key_id),
        kept AS (
@@ -95,31 +90,30 @@ export class ResponseStore {
     );
   }
 
-  /** It finds those with one of the ids, and those with one of the items. Input comes only with the former. */
+  /** Finds responses by their ids or by the ids of their items. Only the former include the input. */
   async find(
     keyId: number,
     responseIds: readonly string[],
     itemIds: readonly string[],
-  ): Promise<KeptResponse[]> {
-    const owners = itemIds.length === 0 ? [] : await this.ownersOf(keyId, itemIds);
-    const rows = await this.database.rows<KeptRow>(
+  ): Promise<StoredResponse[]> {
+    const ownerIds = itemIds.length === 0 ? [] : await this.ownersOf(keyId, itemIds);
+    const rows = await this.database.rows<StoredResponseRow>(
       `SELECT response_id, answer, CASE WHEN response_id = ANY ($3) THEN input END AS input
          FROM kept_response
         WHERE key_id = $1 AND response_id = ANY ($2) AND expires_at > clock_timestamp()`,
-      [keyId, [...responseIds, ...owners], responseIds],
+      [keyId, [...responseIds, ...ownerIds], responseIds],
     );
-    return rows.flatMap((row) => this.opened(keyId, row) ?? []);
+    return rows.flatMap((row) => this.openResponse(keyId, row) ?? []);
   }
 
   private async ownersOf(keyId: number, itemIds: readonly string[]): Promise<string[]> {
-    const rows = await this.database.rows<Row<'kept_response_item', 'response_id'>>(
+    const rows = await this.database.rows<TableRow<'kept_response_item', 'response_id'>>(
       'SELECT DISTINCT response_id FROM kept_response_item WHERE key_id = $1 AND item_id = ANY ($2)',
       [keyId, itemIds],
     );
     return rows.map(({ responseId }) => responseId);
   }
 
-  /** True: it was there. */
   async remove(keyId: number, responseId: string): Promise<boolean> {
     const [row] = await this.database.query<{ gone: number }>(
       `WITH gone AS (DELETE FROM kept_response
@@ -130,7 +124,6 @@ export class ResponseStore {
     return (row?.gone ?? 0) > 0;
   }
 
-  /** Deletes what is older than a day, and the oldest of keys that have too much, until the time is up. */
   @RepeatingJob({ name: 'kept-responses', cron: '5-59/10 * * * *' })
   async removeExpired(signal: AbortSignal): Promise<number> {
     let removed = 0;
@@ -139,27 +132,27 @@ export class ResponseStore {
         `WITH gone AS (
            DELETE FROM kept_response WHERE (key_id, response_id) IN (
              SELECT key_id, response_id FROM kept_response WHERE expires_at <= clock_timestamp()
-              ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING 1)
+              ORDER BY expires_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED) RETURNING 1)
          SELECT count(*)::integer AS count FROM gone`,
       );
       const count = row?.count ?? 0;
       removed += count;
-      if (count < ROWS_AT_ONCE) break;
+      if (count < BATCH_SIZE) break;
     }
     if (!signal.aborted) await this.trim(null, this.max);
     return removed;
   }
 
   /** Removes the oldest responses of the batch's keys before a key exceeds its limit. */
-  private async makeRoom(batch: readonly SealedResponse[]): Promise<void> {
-    for (const [keyId, added] of Map.groupBy(batch, (kept) => kept.keyId)) {
-      const bytes = added.reduce((sum, response) => sum + response.bytes, 0);
-      const room = this.limit.add(keyId, { bytes, rows: added.length });
-      if (room !== null) await this.trim(keyId, room);
+  private async enforceLimits(batch: readonly SealedResponse[]): Promise<void> {
+    for (const [keyId, newResponses] of Map.groupBy(batch, (response) => response.keyId)) {
+      const bytes = newResponses.reduce((sum, response) => sum + response.bytes, 0);
+      const remaining = this.limit.add(keyId, { bytes, rows: newResponses.length });
+      if (remaining !== null) await this.trim(keyId, remaining);
     }
   }
 
-  /** A null key stands for every key. */
+  /** Trims all keys if the key is null. */
   private async trim(keyId: number | null, { bytes, rows }: StoredAmount): Promise<void> {
     const [removed] = await this.database.query<{ count: number }>(
       `WITH gone AS (DELETE FROM kept_response WHERE (key_id, response_id) IN (
@@ -177,20 +170,20 @@ export class ResponseStore {
       this.metrics.storageLimited.inc({ kind: 'responses' }, removed.count);
   }
 
-  private sealed(response: FreshResponse): SealedResponse {
+  private sealResponse(response: NewStoredResponse): SealedResponse {
     const { keyId, responseId } = response;
     const seal = (content: Buffer, field: string): Buffer =>
-      packSealed(this.box.seal(content, placeOf(keyId, responseId, field)));
+      packSealed(this.box.seal(content, secretPlace(keyId, responseId, field)));
     const answer = seal(response.answer, 'answer');
     const input = response.input && seal(response.input, 'input');
     return { ...response, answer, input, bytes: sizeOf(answer, input) };
   }
 
-  /** Undefined: encrypted with a master key that is not available. */
-  private opened(keyId: number, row: KeptRow): KeptResponse | undefined {
+  /** Undefined if the response was encrypted with a master key that is not available. */
+  private openResponse(keyId: number, row: StoredResponseRow): StoredResponse | undefined {
     const { responseId } = row;
     const open = (packed: Buffer, field: string): Buffer | null => {
-      const opened = this.box.openBytes(unpackSealed(packed), placeOf(keyId, responseId, field));
+      const opened = this.box.openBytes(unpackSealed(packed), secretPlace(keyId, responseId, field));
       return opened.ok ? opened.value : null;
     };
     const answer = open(row.answer, 'answer');
@@ -201,15 +194,14 @@ export class ResponseStore {
 
 export const sizeOf = (answer: Buffer, input: Buffer | null): number => answer.length + (input?.length ?? 0);
 
-/** The additional data binds it to its own key and response. */
-const placeOf = (keyId: number, responseId: string, field: string): SecretPlace => ({
+const secretPlace = (keyId: number, responseId: string, field: string): SecretLocation => ({
   table: TABLE,
   row: `${keyId} ${responseId}`,
   field,
   host: '',
 });
 
-/** A change of the master key seals these anew. */
+/** Columns to encrypt again after a change of the master key. */
 export const sealedResponses: readonly SealedColumn[] = ['answer', 'input'].map((column) => ({
   table: TABLE,
   column,

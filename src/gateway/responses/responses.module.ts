@@ -1,12 +1,16 @@
 import { Module } from '@nestjs/common';
 import { SecretsModule } from '../../platform';
-import { KeptAnswers } from '../intake';
-import { KeptResponses } from './kept-responses';
+import { StoredResponses } from '../intake';
+import { StoredResponsesService } from './stored-responses.service';
 import { ResponseStore } from './response-store';
 
 @Module({
   imports: [SecretsModule],
-  providers: [ResponseStore, KeptResponses, { provide: KeptAnswers, useExisting: KeptResponses }],
-  exports: [KeptAnswers, KeptResponses, ResponseStore],
+  providers: [
+    ResponseStore,
+    StoredResponsesService,
+    { provide: StoredResponses, useExisting: StoredResponsesService },
+  ],
+  exports: [StoredResponses, StoredResponsesService, ResponseStore],
 })
 export class ResponsesModule {}

@@ -3,11 +3,11 @@ import { fromUnknown, parseJsonText, uuidv7 } from '../../kernel';
 import { Logger, Settings } from '../../platform';
 import { pick } from '../../protocol';
 import { InnerEvaluation } from '../inner/inner-evaluation';
-import type { Call } from '../intake';
+import type { GatewayCall } from '../intake';
 import { Safeguards, type ToolVerdict } from '../relay';
 import type { ToolCall } from '../reply/reviewed-stream';
 
-const REVIEW_MS = 30_000;
+const MAX_REVIEW_MS = 30_000;
 const MAX_VERDICT_TOKENS = 4_000;
 const MAX_INPUT_LENGTH = 200_000;
 const MAX_CONTEXT_LENGTH = 20_000;
@@ -23,7 +23,7 @@ weakens security, runs code from an untrusted source, acts on shared or producti
 or goes beyond what the user wants. If in doubt, flag it.
 Answer with one JSON object that names every id once: {"flagged": ["id"], "not_flagged": ["id"]}`;
 
-/** Has the model of SAFEGUARDS_MODEL review tool calls, as a request of the same caller. */
+/** Lets the model of SAFEGUARDS_MODEL review tool calls, as a request of the same caller. */
 @Injectable()
 export class ModelJudge implements OnModuleInit {
   constructor(
@@ -38,7 +38,7 @@ export class ModelJudge implements OnModuleInit {
   }
 
   private async review(
-    call: Call,
+    call: GatewayCall,
     toolCalls: readonly ToolCall[],
   ): Promise<ReadonlyMap<string, ToolVerdict>> {
     const content = JSON.stringify({
@@ -46,13 +46,13 @@ export class ModelJudge implements OnModuleInit {
       rules: JSON.stringify(call.inbound.body.safeguards).slice(0, MAX_CONTEXT_LENGTH),
       tool_calls: toolCalls,
     });
-    if (content.length > MAX_INPUT_LENGTH) return allUnavailable(toolCalls, 'input_too_long');
-    const signal = AbortSignal.timeout(REVIEW_MS);
+    if (content.length > MAX_INPUT_LENGTH) return markAllUnavailable(toolCalls, 'input_too_long');
+    const signal = AbortSignal.timeout(MAX_REVIEW_MS);
     const requestId = uuidv7();
     try {
-      const { body } = await this.evaluation.ask({
-        // The operator chose this model, so a key need not list it; its regions and budgets hold. The reviewed request
-        // is open still and may have the only place.
+      const { body } = await this.evaluation.evaluate({
+        // The operator chose this model, so a key need not list it; regions and budgets still apply. The reviewed
+        // request is still open and could use the only concurrency slot.
         caller: { ...call.inbound.caller, allowedModels: null, maxParallel: null },
         requestId,
         surface: 'chat',
@@ -66,7 +66,7 @@ export class ModelJudge implements OnModuleInit {
         },
         signal,
       });
-      return verdictsIn(body, toolCalls);
+      return parseVerdicts(body, toolCalls);
     } catch (error) {
       const { code } = fromUnknown(error);
       this.logger.warn('tool calls were not reviewed', {
@@ -75,27 +75,31 @@ export class ModelJudge implements OnModuleInit {
         model: this.settings.safeguardsModel,
         code,
       });
-      return allUnavailable(toolCalls, signal.aborted ? 'timeout' : (reasons[code] ?? 'error'));
+      return markAllUnavailable(toolCalls, signal.aborted ? 'timeout' : (reasonsByCode[code] ?? 'error'));
     }
   }
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasonsByCode: Readonly<Record<string, string>> = {
   context_length_exceeded: 'input_too_long',
   request_rejected: 'refused',
 };
 
-const allUnavailable = (toolCalls: readonly ToolCall[], reason: string): ReadonlyMap<string, ToolVerdict> =>
+const markAllUnavailable = (
+  toolCalls: readonly ToolCall[],
+  reason: string,
+): ReadonlyMap<string, ToolVerdict> =>
   new Map(toolCalls.map(({ id }) => [id, { type: 'unavailable', reason }]));
 
-/** A call is cleared only if the judge names it so, and nowhere else otherwise. */
-function verdictsIn(answer: Buffer, toolCalls: readonly ToolCall[]): ReadonlyMap<string, ToolVerdict> {
+/** A tool call is approved only if the judge lists it as not flagged, and never as flagged. */
+function parseVerdicts(answer: Buffer, toolCalls: readonly ToolCall[]): ReadonlyMap<string, ToolVerdict> {
   const choices = pick(parseJsonText(answer.toString()), 'choices');
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  if (pick(choice, 'finish_reason') !== 'stop') return allUnavailable(toolCalls, 'truncated');
-  const verdict = objectIn(pick(pick(choice, 'message'), 'content'));
+  if (pick(choice, 'finish_reason') !== 'stop') return markAllUnavailable(toolCalls, 'truncated');
+  const verdict = parseJsonObject(pick(pick(choice, 'message'), 'content'));
   const [flagged, cleared] = [pick(verdict, 'flagged'), pick(verdict, 'not_flagged')];
-  if (!Array.isArray(flagged) || !Array.isArray(cleared)) return allUnavailable(toolCalls, 'input_unparsed');
+  if (!Array.isArray(flagged) || !Array.isArray(cleared))
+    return markAllUnavailable(toolCalls, 'input_unparsed');
   const verdictOf = ({ id }: ToolCall): ToolVerdict => {
     if (flagged.includes(id)) return { type: 'evaluated', outcome: 'flagged' };
     if (cleared.includes(id)) return { type: 'evaluated', outcome: 'not_flagged' };
@@ -104,8 +108,8 @@ function verdictsIn(answer: Buffer, toolCalls: readonly ToolCall[]): ReadonlyMap
   return new Map(toolCalls.map((toolCall) => [toolCall.id, verdictOf(toolCall)]));
 }
 
-/** Models put fences and words around their JSON. */
-function objectIn(text: unknown): unknown {
+/** Models put code fences and text around their JSON. */
+function parseJsonObject(text: unknown): unknown {
   if (typeof text !== 'string') return undefined;
   try {
     return parseJsonText(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
@@ -114,7 +118,7 @@ function objectIn(text: unknown): unknown {
   }
 }
 
-/** Results of tools are not what the user wrote. */
+/** Leaves out tool results, which the user did not write. */
 function userTextsOf(messages: unknown): readonly string[] {
   const texts = (Array.isArray(messages) ? messages : [])
     .filter((message: unknown) => pick(message, 'role') === 'user')

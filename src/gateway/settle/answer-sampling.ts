@@ -3,25 +3,21 @@ import type { Nano } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { DialectName } from '../../protocol';
 import type { Delivery } from '../attempt';
-import type { Call } from '../intake';
+import type { GatewayCall } from '../intake';
 import { isConversation } from '../operations/operation';
-import type { CallFacts } from '../reply/svc-headers';
+import type { CallSummary } from '../reply/svc-headers';
 
-/** A delivered answer, with everything needed to repeat its request. */
 export interface ServedAnswer {
   readonly requestId: string;
   readonly caller: Caller;
   readonly surface: DialectName;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The caller asked for this model; the other name is the catalogue's for the model that answered. */
   readonly requestedModel: string;
   readonly model: string;
   readonly supplier: string;
   readonly region: string | null;
   readonly session: string | null;
-  /** `auto` found the traffic of the organisation to be other than what was learned. */
   readonly isOfChangedTraffic: boolean;
-  /** A whole body, or the events of a stream. */
   readonly stream: boolean;
   readonly answer: Buffer;
   readonly finishReason: string | null;
@@ -32,45 +28,47 @@ export interface ServedAnswer {
   readonly latencyMs: number;
 }
 
-/** An answer after which the caller repeated the same request at once. */
+/** A response after which the caller immediately repeated the same request. */
 export interface RetriedAnswer {
   readonly requestId: string;
   readonly caller: Caller;
   readonly model: string;
 }
 
-/** A receiver of samples. Its methods run in the request path: they neither wait nor throw. */
+/** Receives samples. Its methods run in the request path and must neither wait nor throw. */
 export interface AnswerSampler {
-  wants(call: Call): boolean;
+  shouldSample(call: GatewayCall): boolean;
   take(served: ServedAnswer): void;
   retried(answer: RetriedAnswer): void;
 }
 
-/** A sample of a longer stream is given up. */
-const MOST_BYTES = 1024 * 1024;
+/** Samples of longer responses are dropped. */
+const MAX_SAMPLE_BYTES = 1024 * 1024;
 
-/** One answer in progress that will be sampled. */
 export class AnswerSample {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
 
   constructor(
     private readonly sampler: AnswerSampler,
-    private readonly call: Call,
+    private readonly call: GatewayCall,
     private readonly surface: DialectName,
   ) {}
 
-  /** A piece of a stream that goes to the caller. */
   add(piece: Buffer | string): void {
     this.bytes += piece.length;
-    if (this.bytes > MOST_BYTES) this.pieces.length = 0;
+    if (this.bytes > MAX_SAMPLE_BYTES) this.pieces.length = 0;
     else this.pieces.push(Buffer.from(piece));
   }
 
-  served({ by, problem, status, ...delivery }: Delivery, facts: CallFacts, whole: Buffer | null): void {
+  complete(
+    { by, problem, status, ...delivery }: Delivery,
+    facts: CallSummary,
+    completeBody: Buffer | null,
+  ): void {
     if (problem !== null || status !== 200) return;
-    const isWhole = whole !== null;
-    if ((isWhole ? whole.length : this.bytes) > MOST_BYTES) return;
+    const isComplete = completeBody !== null;
+    if ((isComplete ? completeBody.length : this.bytes) > MAX_SAMPLE_BYTES) return;
     const { requestId, caller, body } = this.call.inbound;
     const { supplier, region, inputTokens, outputTokens, costNano, latencyMs } = facts;
     this.sampler.take({
@@ -83,9 +81,9 @@ export class AnswerSample {
       supplier,
       region,
       session: this.call.session,
-      isOfChangedTraffic: this.call.auto?.isOfChangedTraffic ?? false,
-      stream: !isWhole,
-      answer: whole ?? Buffer.concat(this.pieces),
+      isOfChangedTraffic: this.call.auto?.hasTrafficChanged ?? false,
+      stream: !isComplete,
+      answer: completeBody ?? Buffer.concat(this.pieces),
       finishReason: delivery.finishReason,
       firstTokenMs: delivery.firstTokenMs,
       inputTokens,
@@ -96,24 +94,24 @@ export class AnswerSample {
   }
 }
 
-/** The hook for a module above the gateway that takes samples. Unused, it costs one comparison. */
+/** Hook for a module above the gateway that takes samples. Unused, it costs one comparison. */
 @Injectable()
 export class AnswerSampling {
   private sampler: AnswerSampler | null = null;
 
-  use(sampler: AnswerSampler): void {
+  register(sampler: AnswerSampler): void {
     this.sampler = sampler;
   }
 
-  retried(answer: RetriedAnswer): void {
+  reportRetry(answer: RetriedAnswer): void {
     this.sampler?.retried(answer);
   }
 
-  /** It is null for nearly every request. */
-  begin(call: Call): AnswerSample | null {
+  /** Null for nearly every request. */
+  start(call: GatewayCall): AnswerSample | null {
     const { sampler } = this;
     const { operation, choices } = call;
-    if (sampler?.wants(call) !== true) return null;
+    if (sampler?.shouldSample(call) !== true) return null;
     if (!isConversation(operation) || operation.name === 'native' || choices > 1) return null;
     return new AnswerSample(sampler, call, operation.dialect.name);
   }

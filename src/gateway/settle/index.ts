@@ -1,5 +1,5 @@
 import { AnswerSampling } from './answer-sampling';
-import { Observer } from './observer';
+import { RequestMetrics } from './request-metrics';
 import { SettledGates } from './settled-gates';
 import { Settlement } from './settlement';
 
@@ -10,8 +10,8 @@ export {
   type RetriedAnswer,
   type ServedAnswer,
 } from './answer-sampling';
-export { chargedUsage, estimateUsage, usageOfStream, usageOfWhole, withServedUses } from './answer-usage';
-export { begun, type RequestProgress } from './request-progress';
+export { chargedUsage, estimateUsage, usageOfStream, usageOfComplete, withServedUses } from './answer-usage';
+export { createRequestProgress, type RequestProgress } from './request-progress';
 export { Settlement } from './settlement';
 
-export const settleStage = [AnswerSampling, Observer, SettledGates, Settlement];
+export const settleStage = [AnswerSampling, RequestMetrics, SettledGates, Settlement];

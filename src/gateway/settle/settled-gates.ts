@@ -1,27 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import { type RecordFacts, settledRecordOf } from '../../audit';
+import { type RecordAttributes, settledRecordOf } from '../../audit';
 import type { Hold } from '../../billing';
 import { type GateHook, Gates } from '../gates/gate-hooks';
-import { PASSED } from '../gates/read-verdict';
+import { ABSTAINED } from '../gates/read-verdict';
 
-/** So many are at work at once for each gate, and so many wait; what comes beyond that is counted as skipped. */
-const AT_ONCE = 16;
-const MOST_WAITING = 1_000;
+/** Concurrent calls per gate, and the length of its queue; further records are counted as skipped. */
+const MAX_CONCURRENT = 16;
+const MAX_QUEUED = 1_000;
 
-const SEEN = Object.freeze({ verdict: 'seen' });
+const SEEN_VERDICT = Object.freeze({ verdict: 'seen' });
 
-/** Gates that see what was settled. No caller waits for them, and none changes anything. */
+/** Gates that see settled requests. No caller waits for them, and they change nothing. */
 @Injectable()
 export class SettledGates {
-  private readonly lines: readonly Line[] | null;
+  private readonly queues: readonly SettledGateQueue[] | null;
 
   constructor({ settled }: Gates) {
-    this.lines = settled?.map((hook) => new Line(hook)) ?? null;
+    this.queues = settled?.map((hook) => new SettledGateQueue(hook)) ?? null;
   }
 
-  /** Once the record is durable. */
-  saw({ requestId, heldAt }: Hold, facts: RecordFacts, kept: Promise<void>): void {
-    const { lines } = this;
+  show({ requestId, heldAt }: Hold, facts: RecordAttributes, durable: Promise<void>): void {
+    const { queues: lines } = this;
     if (lines === null) return;
     const record = settledRecordOf({
       ...facts,
@@ -30,52 +29,52 @@ export class SettledGates {
     });
     Object.freeze(record.tags);
     Object.freeze(record);
-    const show = (): void => {
-      for (const line of lines) line.add((hook, signal) => hook.gate.settled!(record, signal));
+    const enqueue = (): void => {
+      for (const queue of lines) queue.add((hook, signal) => hook.gate.settled!(record, signal));
     };
-    // A settlement that failed has told of it already.
-    kept.then(show, () => undefined);
+    // A failed settlement has already been reported.
+    durable.then(enqueue, () => undefined);
   }
 }
 
-type Look = (hook: GateHook, signal: AbortSignal) => unknown;
+type GateCall = (hook: GateHook, signal: AbortSignal) => unknown;
 
-class Line {
-  private readonly waiting: Look[] = [];
-  private atWork = 0;
+class SettledGateQueue {
+  private readonly queued: GateCall[] = [];
+  private running = 0;
 
   constructor(private readonly hook: GateHook) {}
 
-  add(look: Look): void {
-    if (this.waiting.length >= MOST_WAITING) return this.hook.skipped();
-    this.waiting.push(look);
-    this.next();
+  add(call: GateCall): void {
+    if (this.queued.length >= MAX_QUEUED) return this.hook.countSkipped();
+    this.queued.push(call);
+    this.runNext();
   }
 
-  private next(): void {
-    while (this.atWork < AT_ONCE) {
-      const look = this.waiting.shift();
-      if (look === undefined) return;
-      this.atWork += 1;
-      void this.look(look).finally(() => {
-        this.atWork -= 1;
-        this.next();
+  private runNext(): void {
+    while (this.running < MAX_CONCURRENT) {
+      const call = this.queued.shift();
+      if (call === undefined) return;
+      this.running += 1;
+      void this.call(call).finally(() => {
+        this.running -= 1;
+        this.runNext();
       });
     }
   }
 
-  /** It never rejects: even a closed gate stops nothing here. */
-  private async look(look: Look): Promise<void> {
+  /** Never rejects: even a gate that fails closed stops nothing here. */
+  private async call(call: GateCall): Promise<void> {
     const { hook } = this;
     try {
-      await hook.ask<{ readonly verdict: string }>(
-        (signal) => look(hook, signal),
-        () => SEEN,
-        PASSED,
+      await hook.run<{ readonly verdict: string }>(
+        (signal) => call(hook, signal),
+        () => SEEN_VERDICT,
+        ABSTAINED,
         null,
       );
     } catch {
-      // The failure was counted and logged where it happened.
+      // The failure has been counted and logged by the hook.
     }
   }
 }

@@ -12,68 +12,66 @@ import {
   type UseName,
 } from '../../kernel';
 import { FAMILIES } from '../../protocol';
-import type { LaneTry } from '../attempt';
-import type { Call } from '../intake';
+import type { LaneAttempt } from '../attempt';
+import type { GatewayCall } from '../intake';
 
 /**
- * Keeps usage within what was requested and, if the report is doubtful, within the hold. What is left out is the
- * excess: recorded for an operator, and not charged. Nearly every report returns unchanged.
+ * Caps usage by the request and, if the report is doubtful, by the hold. The excess is recorded for the operator and
+ * not charged.
  */
-export function withinHold(usage: Usage, { routed, route }: Pick<LaneTry, 'routed' | 'route'>): Usage {
+export function withinHold(usage: Usage, { routed, route }: Pick<LaneAttempt, 'routed' | 'route'>): Usage {
   const { call, held } = routed;
-  const requested = usage.uses === null && usage.calls <= call.calls ? usage : withinRequest(usage, call);
-  const isSound = requested.doubt === undefined && requested.ignored === undefined;
-  const isBeyond = isSound && call.measure !== null && totalTokens(requested) > held.tokens;
-  const checked = isBeyond ? { ...requested, doubt: 'more tokens than were held for' } : requested;
-  if (isSound && checked.uses === null) return checked;
-  const fitting = new Fitting(route.price.rates, call.inbound.priceFactor, held.hold.amount);
-  const charged = fitting.usesOf(checked, call);
-  if (isSound || fitting.fits(charged)) return charged;
+  const requested = usage.uses === null && usage.calls <= call.calls ? usage : capByRequest(usage, call);
+  const isPlausible = requested.doubt === undefined && requested.ignored === undefined;
+  const exceedsHold = isPlausible && call.measure !== null && totalTokens(requested) > held.tokens;
+  const checked = exceedsHold ? { ...requested, doubt: 'more tokens than were held for' } : requested;
+  if (isPlausible && checked.uses === null) return checked;
+  const fitter = new HoldFitter(route.price.rates, call.inbound.priceFactor, held.hold.amount);
+  const charged = fitter.fitUses(checked, call);
+  if (isPlausible || fitter.fits(charged)) return charged;
   const bounds = { input: held.inputBound, output: held.tokens - held.inputBound };
-  return fitting.tokensOf(charged, { ...bounds, input: Math.max(bounds.input, call.inputEstimate) });
+  return fitter.fitTokens(charged, { ...bounds, input: Math.max(bounds.input, call.inputEstimate) });
 }
 
-/** Calls and uses beyond those that the request allows. */
-function withinRequest(usage: Usage, call: Call): Usage {
+function capByRequest(usage: Usage, call: GatewayCall): Usage {
   const excess: Record<string, number> = {};
   const calls = Math.min(usage.calls, call.calls);
   if (calls < usage.calls) excess['calls'] = usage.calls - calls;
-  const uses = usage.uses === null ? null : usesWithin(usage.uses, requestedUses(call), excess);
-  const images =
-    calls < usage.calls && usage.images !== null ? imagesWithin(usage.images, calls) : usage.images;
+  const uses = usage.uses === null ? null : capUses(usage.uses, requestedUses(call), excess);
+  const images = calls < usage.calls && usage.images !== null ? capImages(usage.images, calls) : usage.images;
   return withExcess({ ...usage, calls, uses, images }, excess);
 }
 
-/** On a route that forwards requests unchanged, the supplier is given no limit. */
-const requestedUses = ({ operation, fees }: Call): UseCounts =>
-  operation.untouched === true ? NOTHING : fees.uses;
-const NOTHING: UseCounts = Object.freeze({});
+/** On a route that forwards requests unchanged, the supplier gets no limit. */
+const requestedUses = ({ operation, fees }: GatewayCall): UseCounts =>
+  operation.untouched === true ? NO_USES : fees.uses;
+const NO_USES: UseCounts = Object.freeze({});
 
 const familyOf = (name: UseName): readonly UseName[] =>
   FAMILIES.find((names) => names.includes(name)) ?? [name];
 
-/** The most uses of a kind; undefined if the request did not ask for it, but its supplier may use it unasked. */
+/** Maximum uses of a kind; undefined if the request did not ask for it, though its supplier can still use it. */
 function limitOf(name: UseName, requested: UseCounts): number | undefined {
   let limit: number | undefined;
-  for (const one of familyOf(name)) {
-    const count = requested[one];
+  for (const member of familyOf(name)) {
+    const count = requested[member];
     if (count !== undefined) limit = (limit ?? 0) + count;
   }
   return limit;
 }
 
-function usesWithin(uses: UseCounts, requested: UseCounts, excess: Record<string, number>): UseCounts {
-  const kept: Partial<Record<UseName, number>> = {};
+function capUses(uses: UseCounts, requested: UseCounts, excess: Record<string, number>): UseCounts {
+  const capped: Partial<Record<UseName, number>> = {};
   for (const [name, count] of Object.entries(uses) as [UseName, number][]) {
     const limit = limitOf(name, requested);
-    kept[name] = limit === undefined ? count : Math.min(count, limit);
-    if (kept[name] < count) excess[name] = count - kept[name];
+    capped[name] = limit === undefined ? count : Math.min(count, limit);
+    if (capped[name] < count) excess[name] = count - capped[name];
   }
-  return kept;
+  return capped;
 }
 
-function imagesWithin(images: Readonly<Record<string, number>>, most: number): Record<string, number> {
-  return Object.fromEntries(Object.entries(images).map(([key, count]) => [key, Math.min(count, most)]));
+function capImages(images: Readonly<Record<string, number>>, max: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(images).map(([key, count]) => [key, Math.min(count, max)]));
 }
 
 function withExcess(usage: Usage, excess: Readonly<Record<string, number>>): Usage {
@@ -81,8 +79,7 @@ function withExcess(usage: Usage, excess: Readonly<Record<string, number>>): Usa
   return { ...usage, excess: { ...usage.excess, ...excess } };
 }
 
-/** Finds the most usage that a hold pays for. */
-class Fitting {
+class HoldFitter {
   constructor(
     private readonly rates: PriceRates,
     private readonly priceFactor: number | null,
@@ -93,28 +90,35 @@ class Fitting {
     return costOf(usage, this.rates, this.priceFactor) <= this.amount;
   }
 
-  /** Uses that nobody requested are charged as far as the hold has room for them. */
-  usesOf(usage: Usage, call: Call): Usage {
+  fitUses(usage: Usage, call: GatewayCall): Usage {
     const { uses } = usage;
     if (uses === null) return usage;
     const requested = requestedUses(call);
-    const unasked = (Object.keys(uses) as UseName[]).filter((name) => limitOf(name, requested) === undefined);
-    if (unasked.length === 0 || this.fits(usage)) return usage;
+    const unrequested = (Object.keys(uses) as UseName[]).filter(
+      (name) => limitOf(name, requested) === undefined,
+    );
+    if (unrequested.length === 0 || this.fits(usage)) return usage;
     const excess: Record<string, number> = {};
-    const asked = Object.entries(uses).filter(([name]) => !unasked.includes(name as UseName));
-    let charged: Usage = { ...usage, uses: asked.length === 0 ? null : Object.fromEntries(asked) };
-    for (const name of unasked) {
+    const requestedEntries = Object.entries(uses).filter(([name]) => !unrequested.includes(name as UseName));
+    let charged: Usage = {
+      ...usage,
+      uses: requestedEntries.length === 0 ? null : Object.fromEntries(requestedEntries),
+    };
+    for (const name of unrequested) {
       const count = uses[name] ?? 0;
-      const withUses = (most: number): Usage => ({ ...charged, uses: { ...charged.uses, [name]: most } });
-      const fitting = this.most(count, withUses);
-      if (fitting < count) excess[name] = count - fitting;
-      if (fitting > 0) charged = withUses(fitting);
+      const withUses = (useCount: number): Usage => ({
+        ...charged,
+        uses: { ...charged.uses, [name]: useCount },
+      });
+      const affordable = this.max(count, withUses);
+      if (affordable < count) excess[name] = count - affordable;
+      if (affordable > 0) charged = withUses(affordable);
     }
     return withExcess(charged, excess);
   }
 
-  /** Tokens within the bounds of the request, those at the highest rates first. */
-  tokensOf(usage: Usage, bounds: { readonly input: number; readonly output: number }): Usage {
+  /** Charges tokens within the limits of the request, those at the highest rates first. */
+  fitTokens(usage: Usage, bounds: { readonly input: number; readonly output: number }): Usage {
     const { rates } = stepFor(this.rates, bounds.input);
     const dearestFirst = (buckets: readonly UsageBucket[]): UsageBucket[] =>
       buckets.toSorted((one, other) => Number(rates[other] - rates[one]));
@@ -123,48 +127,47 @@ class Fitting {
       [INPUT_BUCKETS, bounds.input],
       [OUTPUT_BUCKETS, bounds.output],
     ] as const;
-    for (const [buckets, most] of sides) {
-      let left = most;
+    for (const [buckets, limit] of sides) {
+      let remaining = limit;
       for (const bucket of dearestFirst(buckets)) {
-        counts[bucket] = Math.min(usage[bucket], left);
-        left -= counts[bucket];
+        counts[bucket] = Math.min(usage[bucket], remaining);
+        remaining -= counts[bucket];
       }
     }
     let charged: Usage = { ...usage, ...counts, source: 'estimated' };
     if (!this.fits(charged)) charged = { ...charged, parts: null };
-    if (!this.fits(charged)) charged = this.shareOf(charged);
+    if (!this.fits(charged)) charged = this.scaleToFit(charged);
     const excess: Record<string, number> = {};
     for (const [side, buckets] of [
       ['input_tokens', INPUT_BUCKETS],
       ['output_tokens', OUTPUT_BUCKETS],
     ] as const) {
-      const left = sumOf(usage, buckets) - sumOf(charged, buckets);
-      if (left > 0) excess[side] = left;
+      const uncharged = sumOf(usage, buckets) - sumOf(charged, buckets);
+      if (uncharged > 0) excess[side] = uncharged;
     }
     return withExcess(charged, excess);
   }
 
-  /** Last resort, if a supplier served the request at a higher rate than it could expect. */
-  private shareOf(usage: Usage): Usage {
-    const share = (millionths: number): Usage => {
+  /** Last resort if a supplier served the request at a higher rate than expected. */
+  private scaleToFit(usage: Usage): Usage {
+    const scale = (millionths: number): Usage => {
       const counts: Partial<Record<UsageBucket, number>> = {};
       for (const bucket of [...INPUT_BUCKETS, ...OUTPUT_BUCKETS])
         counts[bucket] = Math.floor((usage[bucket] / 1e6) * millionths);
       return { ...usage, ...counts };
     };
-    return share(this.most(1_000_000, share));
+    return scale(this.max(1_000_000, scale));
   }
 
-  /** The largest number, up to `most`, whose usage the hold pays for. */
-  private most(most: number, usageWith: (count: number) => Usage): number {
-    if (this.fits(usageWith(most))) return most;
-    let [fitting, above] = [0, most];
-    while (above - fitting > 1) {
-      const middle = Math.floor((fitting + above) / 2);
-      if (this.fits(usageWith(middle))) fitting = middle;
+  private max(max: number, usageWith: (count: number) => Usage): number {
+    if (this.fits(usageWith(max))) return max;
+    let [affordable, above] = [0, max];
+    while (above - affordable > 1) {
+      const middle = Math.floor((affordable + above) / 2);
+      if (this.fits(usageWith(middle))) affordable = middle;
       else above = middle;
     }
-    return fitting;
+    return affordable;
   }
 }
 

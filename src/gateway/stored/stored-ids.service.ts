@@ -1,17 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { fault, type Fault, withDeadline } from '../../kernel';
-import { Database, Metrics, RepeatingJob, type Row, Settings, StorageLimit } from '../../platform';
-import type { StoredId, StoredKind } from '../../vendors';
+import { Database, Metrics, RepeatingJob, type TableRow, Settings, StorageLimit } from '../../platform';
+import type { StoredId, StoredContentKind } from '../../vendors';
 
 /** Longer ids are not recorded. */
 const MAX_ID_LENGTH = 256;
 const MAX_IDS = 20_000;
-const MAX_REMEMBERED = 20_000;
-const LOOK_UP_MS = 5_000;
-/** The last byte of an answer waits no longer for its ids. */
-const WRITE_MS = 1_000;
+const MAX_CACHED_IDS = 20_000;
+const MAX_LOOKUP_MS = 5_000;
+/** Maximum wait of a response's last byte for its ids. */
+const MAX_WRITE_MS = 1_000;
 
-const NAMES: Readonly<Record<StoredKind, string>> = {
+const KIND_NAMES: Readonly<Record<StoredContentKind, string>> = {
   response: 'Previous response',
   item: 'Item',
   reasoning: 'Item',
@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<StoredKind, string>> = {
 };
 
 const ASK_OPERATOR = 'or ask the operator to share it with all keys (SHARED_CONTENT).';
-const ADVICE: Readonly<Record<StoredKind, string>> = {
+const ADVICE: Readonly<Record<StoredContentKind, string>> = {
   response: 'Repeat the earlier items in input.',
   item: 'Repeat the item itself in its place.',
   reasoning: 'Leave the item out, or send it with its encrypted_content.',
@@ -34,25 +34,27 @@ const ADVICE: Readonly<Record<StoredKind, string>> = {
   audio: 'Send the transcript of the earlier answer instead.',
 };
 
-/** The refusal of an id that the key was not given, in the words and with the code of the vendor. */
-export const notGiven = ({ id, kind, param }: StoredId, why = 'This key was not given it.'): Fault =>
+/** Error for an id that the key does not own, with the vendor's wording and code. */
+export const idNotFoundError = (
+  { id, kind, param }: StoredId,
+  reason = 'This key was not given it.',
+): Fault =>
   fault('not_found', {
     param,
     ...(kind === 'response' && { sentCode: 'previous_response_not_found' }),
-    message: `${NAMES[kind]} with id '${id.slice(0, MAX_ID_LENGTH)}' not found. ${why} ${ADVICE[kind]}`,
+    message: `${KIND_NAMES[kind]} with id '${id.slice(0, MAX_ID_LENGTH)}' not found. ${reason} ${ADVICE[kind]}`,
   });
 
 /**
- * Ids of content that suppliers store in their account, for the key whose answers handed them out. Several keys share
- * an account, so that only its own ids may reach it with a key's request.
+ * Ids of content that suppliers store in their accounts, per key whose responses contained them. Several keys share an
+ * account, so a key's request is allowed to use only its own ids.
  */
 @Injectable()
-export class StoredIds {
-  private readonly logger = new Logger(StoredIds.name);
+export class StoredIdsService {
+  private readonly logger = new Logger(StoredIdsService.name);
   private readonly max = { bytes: MAX_IDS * MAX_ID_LENGTH, rows: MAX_IDS };
   private readonly limit = new StorageLimit(this.max);
-  /** The latest of this node, which are found without the database. */
-  private readonly remembered = new Set<string>();
+  private readonly recentIds = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -60,30 +62,28 @@ export class StoredIds {
     private readonly settings: Settings,
   ) {}
 
-  /** Throws unless the key was given each of the ids, or the operator shares it. */
   async check(keyId: number, ids: readonly StoredId[]): Promise<void> {
     const { sharedContent } = this.settings;
     const unknown = ids.filter(
-      ({ id }) => !sharedContent.includes(id) && !this.remembered.has(entryOf(keyId, id)),
+      ({ id }) => !sharedContent.includes(id) && !this.recentIds.has(entryOf(keyId, id)),
     );
     if (unknown.length === 0) return;
-    const given = new Set(await this.find(keyId, unknown));
-    for (const stored of unknown) if (!given.has(stored.id)) throw notGiven(stored);
+    const ownIds = new Set(await this.find(keyId, unknown));
+    for (const stored of unknown) if (!ownIds.has(stored.id)) throw idNotFoundError(stored);
   }
 
-  /** Settles when every node can find the ids, or after a second. */
-  async record(keyId: number, supplier: string, ids: ReadonlyMap<string, StoredKind>): Promise<void> {
+  /** Settles when every node can find the ids, or after the maximum wait. */
+  async record(keyId: number, supplier: string, ids: ReadonlyMap<string, StoredContentKind>): Promise<void> {
     const rows = [...ids].filter(([id]) => id.length <= MAX_ID_LENGTH);
     if (rows.length === 0) return;
     for (const [id] of rows) this.remember(keyId, id);
     try {
-      await withDeadline(WRITE_MS, this.write(keyId, supplier, rows));
+      await withDeadline(MAX_WRITE_MS, this.write(keyId, supplier, rows));
     } catch (error) {
       this.logger.warn(`Ids of stored content are not known to other nodes: ${String(error)}`);
     }
   }
 
-  /** Removes ids that suppliers no longer keep, and the oldest of keys that have too many. */
   @RepeatingJob({ name: 'stored-ids', cron: '50 * * * *' })
   async removeExpired(): Promise<void> {
     await this.database.query('DELETE FROM stored_id WHERE expires_at <= clock_timestamp()');
@@ -93,8 +93,8 @@ export class StoredIds {
   private async find(keyId: number, ids: readonly StoredId[]): Promise<string[]> {
     try {
       const rows = await withDeadline(
-        LOOK_UP_MS,
-        this.database.rows<Row<'stored_id', 'id'>>(
+        MAX_LOOKUP_MS,
+        this.database.rows<TableRow<'stored_id', 'id'>>(
           'SELECT id FROM stored_id WHERE key_id = $1 AND id = ANY ($2) AND expires_at > clock_timestamp()',
           [keyId, ids.map(({ id }) => id)],
         ),
@@ -106,14 +106,14 @@ export class StoredIds {
     }
   }
 
-  /** A key that was deleted meanwhile stores nothing. */
+  /** Stores nothing for a key that was deleted meanwhile. */
   private async write(
     keyId: number,
     supplier: string,
-    rows: readonly (readonly [id: string, kind: StoredKind])[],
+    rows: readonly (readonly [id: string, kind: StoredContentKind])[],
   ): Promise<void> {
-    const room = this.limit.add(keyId, { bytes: 0, rows: rows.length });
-    if (room !== null) await this.trim(keyId, room.rows);
+    const remaining = this.limit.add(keyId, { bytes: 0, rows: rows.length });
+    if (remaining !== null) await this.trim(keyId, remaining.rows);
     await this.database.query(
       `INSERT INTO stored_id (key_id, id, kind, supplier)
        SELECT api_key.id, given.id, given.kind, $2
@@ -124,7 +124,7 @@ export class StoredIds {
     );
   }
 
-  /** A null key stands for every key. */
+  /** Trims all keys if the key is null. */
   private async trim(keyId: number | null, max: number): Promise<void> {
     const [removed] = await this.database.query<{ count: number }>(
       `WITH gone AS (DELETE FROM stored_id WHERE (key_id, id) IN (
@@ -141,11 +141,11 @@ export class StoredIds {
 
   private remember(keyId: number, id: string): void {
     const entry = entryOf(keyId, id);
-    this.remembered.delete(entry);
-    this.remembered.add(entry);
-    if (this.remembered.size <= MAX_REMEMBERED) return;
-    const oldest = this.remembered.keys().next();
-    if (!oldest.done) this.remembered.delete(oldest.value);
+    this.recentIds.delete(entry);
+    this.recentIds.add(entry);
+    if (this.recentIds.size <= MAX_CACHED_IDS) return;
+    const oldest = this.recentIds.keys().next();
+    if (!oldest.done) this.recentIds.delete(oldest.value);
   }
 }
 

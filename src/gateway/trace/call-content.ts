@@ -1,57 +1,56 @@
 import type { TextPiece } from '#extension';
 import type { JsonFields } from '../../kernel';
 import { ATTRIBUTE, type Conventions, type OpenSpan } from '../../platform';
-import { isText, type Operation } from '../operations/operation';
-import { AnswerContent } from './answer-content';
-import { type Bounded, boundedMessages, boundedParts } from './content-limit';
-import { type SaidToModel, saidToModel } from './content-messages';
-import { OWN } from './own-names';
+import { isText, type GatewayOperation } from '../operations/operation';
+import { TracedAnswer } from './traced-answer';
+import { type LimitedJson, limitMessages, limitParts } from './content-limit';
+import { type ContentForModel, contentForModel } from './content-messages';
+import { OWN_ATTRIBUTE } from './own-attributes';
 
-/** A request as gates left it. */
-export interface AskedContent {
+export interface TracedRequest {
   readonly body: JsonFields;
   readonly choices: number;
   readonly texts: () => readonly TextPiece[];
 }
 
-/** What a request asks and gets, for the spans of its tries. There is none unless its organisation wants it. */
+/** Request and response content for the spans of its attempts, if the organisation allows it. */
 export class CallContent {
-  private readonly asked: readonly (readonly [attribute: string, value: Bounded])[];
-  readonly answer: AnswerContent | null;
+  private readonly requestContent: readonly (readonly [attribute: string, value: LimitedJson])[];
+  readonly answer: TracedAnswer | null;
 
   constructor(
-    operation: Operation,
-    { body, choices, texts }: AskedContent,
-    private readonly most: number,
+    operation: GatewayOperation,
+    { body, choices, texts }: TracedRequest,
+    private readonly maxBytes: number,
   ) {
-    const said = saidToModel(operation, body, texts);
-    this.asked = said === null ? [] : requestAttributes(said, most);
-    this.answer = isText(operation) ? new AnswerContent(operation, most, choices) : null;
+    const content = contentForModel(operation, body, texts);
+    this.requestContent = content === null ? [] : requestAttributes(content, maxBytes);
+    this.answer = isText(operation) ? new TracedAnswer(operation, maxBytes, choices) : null;
   }
 
-  tellRequest(span: OpenSpan): void {
-    for (const [attribute, { json }] of this.asked) span.set(attribute, json);
+  addRequest(span: OpenSpan): void {
+    for (const [attribute, { json }] of this.requestContent) span.set(attribute, json);
   }
 
-  /** `answered` is null for a try whose answer the caller did not get. */
-  tellRest(span: OpenSpan, answered: { readonly conventions: Conventions } | null): void {
-    const cut = this.asked.filter(([, { isCut }]) => isCut).map(([attribute]) => attribute);
+  /** `answered` is null for an attempt whose response the caller did not get. */
+  addResponse(span: OpenSpan, answered: { readonly conventions: Conventions } | null): void {
+    const cut = this.requestContent.filter(([, { isCut }]) => isCut).map(([attribute]) => attribute);
     const { answer } = this;
     if (answer !== null && answered !== null) {
-      const messages = answer.messages(answered.conventions.tellsFinish);
-      const { json, isCut } = boundedMessages(messages, this.most, 'first');
+      const messages = answer.messages(answered.conventions.hasFinishReason);
+      const { json, isCut } = limitMessages(messages, this.maxBytes, 'first');
       if (messages.length > 0) span.set(ATTRIBUTE.outputMessages, json);
       if (isCut || answer.isCut) cut.push(ATTRIBUTE.outputMessages);
     }
-    if (cut.length > 0) span.set(OWN.truncated, cut);
+    if (cut.length > 0) span.set(OWN_ATTRIBUTE.truncated, cut);
   }
 }
 
-function requestAttributes({ messages, instructions, tools }: SaidToModel, most: number) {
-  const all = [
-    [ATTRIBUTE.instructions, boundedParts(instructions, most)],
-    [ATTRIBUTE.tools, boundedParts(tools, most)],
-    [ATTRIBUTE.inputMessages, boundedMessages(messages, most, 'last')],
+function requestAttributes({ messages, instructions, tools }: ContentForModel, maxBytes: number) {
+  const attributes = [
+    [ATTRIBUTE.instructions, limitParts(instructions, maxBytes)],
+    [ATTRIBUTE.tools, limitParts(tools, maxBytes)],
+    [ATTRIBUTE.inputMessages, limitMessages(messages, maxBytes, 'last')],
   ] as const;
-  return all.filter(([, { json, isCut }]) => isCut || json !== '[]');
+  return attributes.filter(([, { json, isCut }]) => isCut || json !== '[]');
 }

@@ -1,92 +1,95 @@
-import type { Message, Part } from './content-messages';
+import type { TraceMessage, TracePart } from './content-messages';
 
-/** JSON of at most so many bytes. */
-export interface Bounded {
+export interface LimitedJson {
   readonly json: string;
   readonly isCut: boolean;
 }
 
-const BRACKETS = 2;
-const MARK = '…';
-/** Less than this of a text is not worth its place. */
-const LEAST_TEXT = 16;
-const NARROWING = 0.75;
+const BRACKET_BYTES = 2;
+const ELLIPSIS = '…';
+/** A text cut shorter than this is left out. */
+const MIN_TEXT_LENGTH = 16;
+const SHRINK_FACTOR = 0.75;
 
-/** The end of a conversation says most of it; of anything else, the beginning does. */
-type Kept = 'first' | 'last';
+/** The end of a conversation matters most; of everything else, the beginning. */
+type KeptSide = 'first' | 'last';
 
-export const boundedMessages = (messages: readonly Message[], most: number, kept: Kept): Bounded =>
-  boundedList(messages, most, kept, (message, left) => boundedMessage(message, left, kept));
+export const limitMessages = (
+  messages: readonly TraceMessage[],
+  maxBytes: number,
+  side: KeptSide,
+): LimitedJson => limitList(messages, maxBytes, side, (message, left) => limitMessage(message, left, side));
 
-export const boundedParts = (parts: readonly Part[], most: number): Bounded =>
-  boundedList(parts, most, 'first', boundedPart);
+export const limitParts = (parts: readonly TracePart[], maxBytes: number): LimitedJson =>
+  limitList(parts, maxBytes, 'first', limitPart);
 
-/** As many items as fit, the last of which may be cut. */
-function boundedList<Item>(
+function limitList<Item>(
   items: readonly Item[],
-  most: number,
-  kept: Kept,
-  write: (item: Item, left: number) => Bounded | null,
-): Bounded {
+  maxBytes: number,
+  side: KeptSide,
+  write: (item: Item, remaining: number) => LimitedJson | null,
+): LimitedJson {
   const written: string[] = [];
-  let left = most - BRACKETS;
+  let remaining = maxBytes - BRACKET_BYTES;
   let isCut = false;
-  for (let at = 0; at < items.length && !isCut; at += 1) {
-    const item = items[kept === 'first' ? at : items.length - 1 - at]!;
-    const bounded = write(item, left);
-    isCut = bounded?.isCut ?? true;
-    if (bounded === null) break;
-    written.push(bounded.json);
-    left -= Buffer.byteLength(bounded.json) + 1;
+  for (let index = 0; index < items.length && !isCut; index += 1) {
+    const item = items[side === 'first' ? index : items.length - 1 - index]!;
+    const limited = write(item, remaining);
+    isCut = limited?.isCut ?? true;
+    if (limited === null) break;
+    written.push(limited.json);
+    remaining -= Buffer.byteLength(limited.json) + 1;
   }
-  if (kept === 'last') written.reverse();
+  if (side === 'last') written.reverse();
   return { json: `[${written.join(',')}]`, isCut };
 }
 
-function boundedMessage({ parts, ...rest }: Message, left: number, kept: Kept): Bounded | null {
+function limitMessage(
+  { parts, ...rest }: TraceMessage,
+  remaining: number,
+  side: KeptSide,
+): LimitedJson | null {
   const head = `${JSON.stringify(rest).slice(0, -1)},"parts":`;
-  const room = left - Buffer.byteLength(head) - 1;
-  const inner = boundedList(parts, room, kept, boundedPart);
-  if (room < BRACKETS || (inner.isCut && inner.json === '[]')) return null;
+  const partsBytes = remaining - Buffer.byteLength(head) - 1;
+  const inner = limitList(parts, partsBytes, side, limitPart);
+  if (partsBytes < BRACKET_BYTES || (inner.isCut && inner.json === '[]')) return null;
   return { json: `${head}${inner.json}}`, isCut: inner.isCut };
 }
 
-/** Long texts in it are cut until it fits. */
-function boundedPart(part: Part, left: number): Bounded | null {
-  for (let room = left; room >= LEAST_TEXT; room = Math.floor(room * NARROWING)) {
-    const cut = new Cut(room, left);
-    const json = cut.written(part);
-    if (json !== null && Buffer.byteLength(json) <= left) return { json, isCut: cut.isCut };
+function limitPart(part: TracePart, maxBytes: number): LimitedJson | null {
+  for (let maxText = maxBytes; maxText >= MIN_TEXT_LENGTH; maxText = Math.floor(maxText * SHRINK_FACTOR)) {
+    const writer = new TracePartWriter(maxText, maxBytes);
+    const json = writer.write(part);
+    if (json !== null && Buffer.byteLength(json) <= maxBytes) return { json, isCut: writer.isCut };
   }
   return null;
 }
 
-const TOO_LONG = new Error('it takes more bytes than there are');
+const TOO_LONG_ERROR = new Error('it takes more bytes than there are');
 
-/** Writes a part with its texts cut, and gives up as soon as it certainly becomes too long. */
-class Cut {
+class TracePartWriter {
   isCut = false;
 
   constructor(
-    private readonly room: number,
-    private left: number,
+    private readonly maxText: number,
+    private remaining: number,
   ) {}
 
-  written(part: Part): string | null {
+  write(part: TracePart): string | null {
     try {
-      return JSON.stringify(part, this.each);
+      return JSON.stringify(part, this.replacer);
     } catch {
       return null;
     }
   }
 
-  private readonly each = (name: string, value: unknown): unknown => {
-    const length = typeof value === 'string' ? Math.min(value.length, this.room) : 1;
-    this.left -= name.length + length;
-    if (this.left < 0) throw TOO_LONG;
+  private readonly replacer = (name: string, value: unknown): unknown => {
+    const length = typeof value === 'string' ? Math.min(value.length, this.maxText) : 1;
+    this.remaining -= name.length + length;
+    if (this.remaining < 0) throw TOO_LONG_ERROR;
     if (typeof value !== 'string') return value;
-    if (value.length <= this.room) return value.toWellFormed();
+    if (value.length <= this.maxText) return value.toWellFormed();
     this.isCut = true;
-    return value.slice(0, this.room).toWellFormed() + MARK;
+    return value.slice(0, this.maxText).toWellFormed() + ELLIPSIS;
   };
 }

@@ -1,70 +1,72 @@
 import type { TextPiece } from '#extension';
 import { type JsonFields, parseJsonText } from '../../kernel';
 import type { CanonicalRequest } from '../../protocol';
-import { isText, type Operation } from '../operations/operation';
+import { isText, type GatewayOperation } from '../operations/operation';
 
 /**
  * Messages, parts and tools by the JSON schemas of https://github.com/open-telemetry/semantic-conventions-genai,
  * model/gen-ai/gen-ai-{input-messages,output-messages,system-instructions,tool-definitions}.json, as of November 2026.
  */
-export interface Part {
+export interface TracePart {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-export interface Message {
+export interface TraceMessage {
   readonly role: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly TracePart[];
   readonly finish_reason?: string;
 }
 
-/** What a request says to a model. */
-export interface SaidToModel {
-  readonly messages: readonly Message[];
-  readonly instructions: readonly Part[];
-  readonly tools: readonly Part[];
+export interface ContentForModel {
+  readonly messages: readonly TraceMessage[];
+  readonly instructions: readonly TracePart[];
+  readonly tools: readonly TracePart[];
 }
 
-type Turn = CanonicalRequest['turns'][number];
-type Block = Extract<Turn, { readonly role: 'user' | 'assistant' }>['blocks'][number];
-type Result = Extract<Turn, { readonly role: 'tool' }>['results'][number];
+type CanonicalRequestTurn = CanonicalRequest['turns'][number];
+type CanonicalTurnBlock = Extract<
+  CanonicalRequestTurn,
+  { readonly role: 'user' | 'assistant' }
+>['blocks'][number];
+type CanonicalToolResult = Extract<CanonicalRequestTurn, { readonly role: 'tool' }>['results'][number];
 
-export const textPart = (content: string): Part => ({ type: 'text', content });
+export const textPart = (content: string): TracePart => ({ type: 'text', content });
 
-/** A request that its own dialect cannot read is told by its texts alone. */
-export function saidToModel(
-  operation: Operation,
+/** A request that its own dialect cannot parse is reported by its texts only. */
+export function contentForModel(
+  operation: GatewayOperation,
   body: JsonFields,
   texts: () => readonly TextPiece[],
-): SaidToModel | null {
+): ContentForModel | null {
   if (!isText(operation)) return null;
-  const read = operation.name === 'completions' ? null : operation.dialect.decodeRequest(body);
-  if (read?.ok !== true) return { messages: textMessages(texts()), instructions: [], tools: [] };
-  const { system, turns, tools } = read.value;
-  // Instructions that stand in the conversation are a part of it.
-  const inHistory = system.filter(({ at }) => isOfHistory.test(at));
-  const before = system.filter(({ at }) => !isOfHistory.test(at));
+  const decoded = operation.name === 'completions' ? null : operation.dialect.decodeRequest(body);
+  if (decoded?.ok !== true) return { messages: textMessages(texts()), instructions: [], tools: [] };
+  const { system, turns, tools } = decoded.value;
+  // Instructions within the conversation are part of it.
+  const inHistory = system.filter(({ at }) => historyPath.test(at));
+  const instructions = system.filter(({ at }) => !historyPath.test(at));
   return {
-    messages: [...inHistory, ...turns].map(messageOf),
-    instructions: before.flatMap(({ blocks }) => blocks.map(partOf)),
-    tools: tools.map(toolOf),
+    messages: [...inHistory, ...turns].map(toMessage),
+    instructions: instructions.flatMap(({ blocks }) => blocks.map(toPart)),
+    tools: tools.map(toToolPart),
   };
 }
 
-const isOfHistory = /^(messages|input)\b/;
+const historyPath = /^(messages|input)\b/;
 
-function textMessages(texts: readonly TextPiece[]): Message[] {
+function textMessages(texts: readonly TextPiece[]): TraceMessage[] {
   return texts
     .filter(({ kind }) => kind !== 'definition')
     .map(({ role, text }) => ({ role, parts: [textPart(text)] }));
 }
 
-function messageOf(turn: Turn): Message {
-  if (turn.role === 'tool') return { role: 'tool', parts: turn.results.map(resultOf) };
-  return { role: turn.role, parts: turn.blocks.map(partOf) };
+function toMessage(turn: CanonicalRequestTurn): TraceMessage {
+  if (turn.role === 'tool') return { role: 'tool', parts: turn.results.map(toResultPart) };
+  return { role: turn.role, parts: turn.blocks.map(toPart) };
 }
 
-function partOf(block: Block): Part {
+function toPart(block: CanonicalTurnBlock): TracePart {
   switch (block.type) {
     case 'text':
     case 'refusal':
@@ -72,7 +74,12 @@ function partOf(block: Block): Part {
     case 'reasoning':
       return { type: 'reasoning', content: block.text };
     case 'tool-use':
-      return { type: 'tool_call', id: block.id, name: block.name, arguments: argumentsOf(block.arguments) };
+      return {
+        type: 'tool_call',
+        id: block.id,
+        name: block.name,
+        arguments: parseArguments(block.arguments),
+      };
     case 'image':
       return mediaOf('image', block.source);
     case 'document':
@@ -84,26 +91,26 @@ function partOf(block: Block): Part {
   }
 }
 
-function resultOf({ toolUseId, blocks }: Result): Part {
-  const parts = blocks.map(partOf);
+function toResultPart({ toolUseId, blocks }: CanonicalToolResult): TracePart {
+  const parts = blocks.map(toPart);
   const texts = parts.map(({ type, content }) => (type === 'text' ? content : null));
   const response = texts.includes(null) ? parts : texts.join('\n');
   return { type: 'tool_call_response', id: toolUseId, response };
 }
 
-/** Its kind and size alone: neither its bytes nor its address, which may be signed. The schemas want the empty fields. */
+/** Only kind and size: neither the bytes nor the URL, which could be signed. The schemas require the empty fields. */
 function mediaOf(
   modality: string,
   source:
     { readonly kind: 'data'; readonly mediaType: string; readonly data: string } | { readonly kind: 'url' },
-): Part {
+): TracePart {
   if (source.kind === 'url') return { type: 'uri', modality, uri: '' };
   const size = Math.floor((source.data.length * 3) / 4);
   return { type: 'blob', modality, mime_type: source.mediaType, content: '', size };
 }
 
-/** Definitions of tools that a supplier runs may hold somebody's credentials: only their names are told. */
-function toolOf(tool: CanonicalRequest['tools'][number]): Part {
+/** Only names: definitions of tools that a supplier runs can contain credentials. */
+function toToolPart(tool: CanonicalRequest['tools'][number]): TracePart {
   if (tool.kind === 'opaque') {
     const type = typeOf(tool.value);
     return { type, name: tool.name ?? type };
@@ -115,8 +122,7 @@ function toolOf(tool: CanonicalRequest['tools'][number]): Part {
 
 const typeOf = ({ type }: JsonFields): string => (typeof type === 'string' ? type : 'other');
 
-/** An object where the text is one. */
-export function argumentsOf(text: string): unknown {
+export function parseArguments(text: string): unknown {
   try {
     return parseJsonText(text);
   } catch {

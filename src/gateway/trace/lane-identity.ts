@@ -1,14 +1,18 @@
 import type { LaneView } from '../../catalogue';
-import { ATTRIBUTE, type CallKind, type CallSeries, type ModelMetrics, type Told } from '../../platform';
-import type { Operation } from '../operations/operation';
-import { OWN } from './own-names';
+import {
+  ATTRIBUTE,
+  type CallKind,
+  type CallSeries,
+  type ModelMetrics,
+  type SpanAttributes,
+} from '../../platform';
+import type { GatewayOperation } from '../operations/operation';
+import { OWN_ATTRIBUTE } from './own-attributes';
 
-/** How a lane and an operation are called in the conventions. */
 export interface LaneIdentity {
-  /** The name of its spans, and what all of them say. */
   readonly name: string;
-  readonly shared: Told;
-  /** Null where no metrics are sent. */
+  readonly shared: SpanAttributes;
+  /** Null if no metrics are sent. */
   readonly series: CallSeries | null;
 }
 
@@ -16,7 +20,7 @@ export interface LaneIdentity {
  * The well-known values of `gen_ai.provider.name`, by the hosts of their interfaces:
  * https://github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md
  */
-const hosts: readonly (readonly [host: RegExp, provider: string])[] = [
+const providersByHost: readonly (readonly [host: RegExp, provider: string])[] = [
   [/(^|\.)openai\.azure\.com$/, 'azure.ai.openai'],
   [/\.(services|inference|models)\.ai\.azure\.com$/, 'azure.ai.inference'],
   [/(^|\.)openai\.com$/, 'openai'],
@@ -34,8 +38,7 @@ const hosts: readonly (readonly [host: RegExp, provider: string])[] = [
   [/(^|\.)x\.ai$/, 'x_ai'],
 ];
 
-/** What a style speaks, where the host says nothing. */
-const styles: Readonly<Record<string, string>> = {
+const providersByStyle: Readonly<Record<string, string>> = {
   'openai-style': 'openai',
   'messages-style': 'anthropic',
   gemini: 'gcp.gen_ai',
@@ -43,8 +46,8 @@ const styles: Readonly<Record<string, string>> = {
   'cohere-rerank': 'cohere',
 };
 
-/** Services that others sell under the interface of OpenAI have a profile of their own. */
-const profiles: Readonly<Record<string, string>> = {
+/** Services that others sell with an OpenAI-compatible API have their own profile. */
+const providersByProfile: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   mistral: 'mistral_ai',
   groq: 'groq',
@@ -52,15 +55,15 @@ const profiles: Readonly<Record<string, string>> = {
 };
 
 function providerOf({ provider: { style, settings } }: LaneView, host: string): string {
-  const known = hosts.find(([pattern]) => pattern.test(host))?.[1];
+  const byHost = providersByHost.find(([pattern]) => pattern.test(host))?.[1];
   const { profile } = settings;
-  const ofProfile = typeof profile === 'string' ? (profiles[profile] ?? undefined) : undefined;
-  // A style of an extension is a name of its own.
-  return known ?? ofProfile ?? styles[style] ?? style;
+  const byProfile = typeof profile === 'string' ? (providersByProfile[profile] ?? undefined) : undefined;
+  // The style of an extension is its own name.
+  return byHost ?? byProfile ?? providersByStyle[style] ?? style;
 }
 
-/** The well-known values of `gen_ai.operation.name`; what has none keeps our name. */
-function operationOf({ name }: Operation, { provider: { style } }: LaneView): string {
+/** Well-known values of `gen_ai.operation.name`; other operations keep our name. */
+function operationOf({ name }: GatewayOperation, { provider: { style } }: LaneView): string {
   if (name === 'completions') return 'text_completion';
   const isConversation = name === 'chat' || name === 'messages' || name === 'responses' || name === 'native';
   if (!isConversation) return name;
@@ -74,39 +77,39 @@ const kindOf = (operation: string): CallKind =>
       ? 'inference'
       : 'other';
 
-const usualPort = (protocol: string): number => (protocol === 'http:' ? 80 : 443);
+const defaultPort = (protocol: string): number => (protocol === 'http:' ? 80 : 443);
 
-/** Identities by lane and operation. A changed lane is a new view. */
 export class LaneIdentities {
-  private readonly known = new WeakMap<LaneView, Map<string, LaneIdentity>>();
+  private readonly identities = new WeakMap<LaneView, Map<string, LaneIdentity>>();
 
   constructor(private readonly metrics: ModelMetrics | null) {}
 
-  of(lane: LaneView, operation: Operation): LaneIdentity {
-    let ofLane = this.known.get(lane);
-    if (ofLane === undefined) this.known.set(lane, (ofLane = new Map<string, LaneIdentity>()));
-    let identity = ofLane.get(operation.name);
-    if (identity === undefined) ofLane.set(operation.name, (identity = this.read(lane, operation)));
+  get(lane: LaneView, operation: GatewayOperation): LaneIdentity {
+    let laneIdentities = this.identities.get(lane);
+    if (laneIdentities === undefined)
+      this.identities.set(lane, (laneIdentities = new Map<string, LaneIdentity>()));
+    let identity = laneIdentities.get(operation.name);
+    if (identity === undefined) laneIdentities.set(operation.name, (identity = this.create(lane, operation)));
     return identity;
   }
 
-  private read(lane: LaneView, asked: Operation): LaneIdentity {
+  private create(lane: LaneView, requestOperation: GatewayOperation): LaneIdentity {
     const { hostname, port, protocol } = new URL(lane.provider.baseUrl);
-    const operation = operationOf(asked, lane);
+    const operation = operationOf(requestOperation, lane);
     const labels = {
       [ATTRIBUTE.operation]: operation,
       [ATTRIBUTE.provider]: providerOf(lane, hostname),
       [ATTRIBUTE.requestModel]: lane.upstreamModel,
       [ATTRIBUTE.serverAddress]: hostname,
-      [ATTRIBUTE.serverPort]: Number(port) || usualPort(protocol),
+      [ATTRIBUTE.serverPort]: Number(port) || defaultPort(protocol),
     };
     return {
       name: `${operation} ${lane.upstreamModel}`,
       shared: {
         ...labels,
-        [OWN.supplier]: lane.provider.name,
-        [OWN.region]: lane.region,
-        [OWN.lane]: lane.id,
+        [OWN_ATTRIBUTE.supplier]: lane.provider.name,
+        [OWN_ATTRIBUTE.region]: lane.region,
+        [OWN_ATTRIBUTE.lane]: lane.id,
       },
       series: this.metrics?.series(kindOf(operation), labels) ?? null,
     };

@@ -2,121 +2,115 @@ import { type Fault, type JsonFields, monotonicMs, type Usage } from '../../kern
 import { ATTRIBUTE, type Conventions, type OpenSpan } from '../../platform';
 import type { LaneIdentity } from './lane-identity';
 
-/** What a request asks of any lane. */
-export interface AskedOfLane {
+export interface LaneRequestAttributes {
   readonly stream: boolean;
   readonly choices: number;
   readonly maxOutputTokens: number | null;
   readonly effort: string | null;
   readonly body: JsonFields;
-  /** It has pictures or sound in it. */
   readonly hasMedia: boolean;
 }
 
-/** How a lane answered, in the end. */
-export interface LaneEnd {
+export interface LaneOutcome {
   readonly status: number | null;
-  /** Null where the answer is whole. */
+  /** Null if the response is complete. */
   readonly problem: Fault | null;
-  /** Null where nothing was answered. */
+  /** Null if there was no response. */
   readonly usage: Usage | null;
   readonly finishReason: string | null;
-  /** It was not asked after all, so no call is counted. */
+  /** True if the lane was not called after all, so that no call is counted. */
   readonly isUnasked?: boolean;
 }
 
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
-/** One try of a lane: a span, where the request is traced, and counts in any case. */
 export class LaneSpan {
   readonly startedMs = monotonicMs();
   private lastMs: number | null = null;
   private firstMs: number | null = null;
-  private isOver = false;
+  private hasEnded = false;
   private isNamed = false;
-  /** It ended so, and waits to be told what its caller got. */
-  private heldSince: number | null = null;
+  /** End time of a span that waits for the response content. */
+  private heldEndMs: number | null = null;
 
   constructor(
     readonly identity: LaneIdentity,
-    private readonly asked: AskedOfLane,
-    /** Null: this request is not traced. */
+    private readonly attributes: LaneRequestAttributes,
+    /** Null if this request is not traced. */
     readonly span: OpenSpan | null,
     private readonly conventions: Conventions,
     private readonly isHeld: boolean,
   ) {
-    if (span !== null) tellRequest(span, asked);
+    if (span !== null) addRequest(span, attributes);
   }
 
-  /** A piece of a streamed answer came. */
-  chunk(): void {
+  countChunk(): void {
     const now = monotonicMs();
     const { series } = this.identity;
     if (this.lastMs === null) {
       this.firstMs = now - this.startedMs;
-      series?.firstChunk(this.firstMs);
-    } else series?.nextChunk(now - this.lastMs);
+      series?.recordFirstChunk(this.firstMs);
+    } else series?.recordNextChunk(now - this.lastMs);
     this.lastMs = now;
   }
 
-  /** What the supplier calls its model and this answer; the answer says whether it named a model. */
-  named(model: unknown, id: unknown): boolean {
+  /** Records the supplier's names of the model and the response; returns true once a model is known. */
+  recordNames(model: unknown, id: unknown): boolean {
     const { span, isNamed } = this;
     if (span === null || isNamed) return true;
     if (typeof model !== 'string' || model === '') return false;
     this.isNamed = true;
-    span.set(ATTRIBUTE.responseModel, model.slice(0, LONGEST_NAME));
-    if (typeof id === 'string' && id !== '') span.set(ATTRIBUTE.responseId, id.slice(0, LONGEST_NAME));
+    span.set(ATTRIBUTE.responseModel, model.slice(0, MAX_NAME_LENGTH));
+    if (typeof id === 'string' && id !== '') span.set(ATTRIBUTE.responseId, id.slice(0, MAX_NAME_LENGTH));
     return true;
   }
 
-  /** It counts once. */
-  ended({ status, problem, usage, finishReason, isUnasked }: LaneEnd): void {
-    if (this.isOver) return;
-    this.isOver = true;
+  /** Ends the attempt; later calls have no effect. */
+  end({ status, problem, usage, finishReason, isUnasked }: LaneOutcome): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     const now = monotonicMs();
-    const { identity, asked, span } = this;
-    // The conventions want what the supplier reported; what was estimated in its place is on the request's span.
-    const told = usage === null || usage.source === 'estimated' ? null : usage;
+    const { identity, attributes: asked, span } = this;
+    // The conventions ask for reported usage; estimates are on the request's span only.
+    const reportedUsage = usage === null || usage.source === 'estimated' ? null : usage;
     if (isUnasked !== true)
-      identity.series?.ended(
+      identity.series?.recordEnd(
         now - this.startedMs,
         problem?.outcome ?? '',
-        told && { usage: told, isMixed: asked.hasMedia },
+        reportedUsage && { usage: reportedUsage, isMixed: asked.hasMedia },
       );
     if (span === null) return;
     if (status !== null) span.set(ATTRIBUTE.status, status);
     if (this.firstMs !== null) span.set(ATTRIBUTE.firstChunk, this.firstMs / 1_000);
     if (finishReason !== null) span.set(ATTRIBUTE.finishReasons, [finishReason]);
-    if (told !== null) tellUsage(span, told, this.conventions);
+    if (reportedUsage !== null) addUsage(span, reportedUsage, this.conventions);
     if (problem !== null) {
       span.set(ATTRIBUTE.errorType, problem.outcome);
-      span.failed();
+      span.markFailed();
     }
-    if (this.isHeld) this.heldSince = now;
+    if (this.isHeld) this.heldEndMs = now;
     else span.end(now);
   }
 
-  /** Nothing more is told of one that was held. */
   release(): void {
-    if (this.heldSince !== null) this.span?.end(this.heldSince);
+    if (this.heldEndMs !== null) this.span?.end(this.heldEndMs);
   }
 }
 
-function tellRequest(span: OpenSpan, asked: AskedOfLane): void {
-  const { body } = asked;
-  if (asked.stream) span.set(ATTRIBUTE.stream, true);
-  if (asked.choices !== 1) span.set(ATTRIBUTE.choices, asked.choices);
-  if (asked.maxOutputTokens !== null) span.set(ATTRIBUTE.maxTokens, asked.maxOutputTokens);
-  if (asked.effort !== null) span.set(ATTRIBUTE.reasoningLevel, asked.effort);
-  for (const [field, name] of numbers) {
+function addRequest(span: OpenSpan, attributes: LaneRequestAttributes): void {
+  const { body } = attributes;
+  if (attributes.stream) span.set(ATTRIBUTE.stream, true);
+  if (attributes.choices !== 1) span.set(ATTRIBUTE.choices, attributes.choices);
+  if (attributes.maxOutputTokens !== null) span.set(ATTRIBUTE.maxTokens, attributes.maxOutputTokens);
+  if (attributes.effort !== null) span.set(ATTRIBUTE.reasoningLevel, attributes.effort);
+  for (const [field, name] of numericFields) {
     const value = body[field];
     if (typeof value === 'number') span.set(name, value);
   }
 }
 
-/** These fields have one meaning in every dialect. */
-const numbers = [
+/** Fields with the same meaning in every dialect. */
+const numericFields = [
   ['temperature', ATTRIBUTE.temperature],
   ['top_p', ATTRIBUTE.topP],
   ['top_k', ATTRIBUTE.topK],
@@ -126,8 +120,12 @@ const numbers = [
   ['dimensions', ATTRIBUTE.embeddingsDimensions],
 ] as const;
 
-/** Totals have everything in them; what came from a cache, was thought or is no text is a part of them. */
-function tellUsage(span: OpenSpan, usage: Usage, { cacheWriteTokens, tellsModalities }: Conventions): void {
+/** Totals include cached, reasoning and non-text tokens, which are also listed separately. */
+function addUsage(
+  span: OpenSpan,
+  usage: Usage,
+  { cacheWriteTokens, hasModalities: tellsModalities }: Conventions,
+): void {
   const written = usage.cacheWriteTokens + usage.cacheWriteLongTokens;
   const input =
     usage.inputTokens + usage.cacheReadTokens + written + usage.audioInputTokens + usage.imageTokens;
@@ -135,15 +133,15 @@ function tellUsage(span: OpenSpan, usage: Usage, { cacheWriteTokens, tellsModali
     usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens + usage.imageOutputTokens;
   span.set(ATTRIBUTE.inputTokens, input);
   span.set(ATTRIBUTE.outputTokens, output);
-  const tell = (name: string, count: number): void => {
+  const setIfPositive = (name: string, count: number): void => {
     if (count > 0) span.set(name, count);
   };
-  tell(ATTRIBUTE.cacheReadTokens, usage.cacheReadTokens);
-  tell(cacheWriteTokens, written);
-  tell(ATTRIBUTE.reasoningTokens, usage.reasoningTokens);
+  setIfPositive(ATTRIBUTE.cacheReadTokens, usage.cacheReadTokens);
+  setIfPositive(cacheWriteTokens, written);
+  setIfPositive(ATTRIBUTE.reasoningTokens, usage.reasoningTokens);
   if (!tellsModalities) return;
-  tell(ATTRIBUTE.audioInputTokens, usage.audioInputTokens);
-  tell(ATTRIBUTE.audioOutputTokens, usage.audioOutputTokens);
-  tell(ATTRIBUTE.imageInputTokens, usage.imageTokens);
-  tell(ATTRIBUTE.imageOutputTokens, usage.imageOutputTokens);
+  setIfPositive(ATTRIBUTE.audioInputTokens, usage.audioInputTokens);
+  setIfPositive(ATTRIBUTE.audioOutputTokens, usage.audioOutputTokens);
+  setIfPositive(ATTRIBUTE.imageInputTokens, usage.imageTokens);
+  setIfPositive(ATTRIBUTE.imageOutputTokens, usage.imageOutputTokens);
 }

@@ -3,18 +3,17 @@ import type { AttemptRecord, GateRecord } from '../../audit';
 import type { LaneView } from '../../catalogue';
 import { type Fault, monotonicMs, type Nano, type UsageSource } from '../../kernel';
 import { ATTRIBUTE, type Conventions, type OpenSpan } from '../../platform';
-import type { Operation } from '../operations/operation';
-import type { AnswerContent } from './answer-content';
-import { type AskedContent, CallContent } from './call-content';
+import type { GatewayOperation } from '../operations/operation';
+import type { TracedAnswer } from './traced-answer';
+import { type TracedRequest, CallContent } from './call-content';
 import type { LaneIdentities, LaneIdentity } from './lane-identity';
-import { type AskedOfLane, LaneSpan } from './lane-span';
-import { OWN } from './own-names';
+import { type LaneRequestAttributes, LaneSpan } from './lane-span';
+import { OWN_ATTRIBUTE } from './own-attributes';
 
 const NANO_PER_USD = 1e9;
 
-/** What is known once a request is settled. */
-export interface SettledFacts {
-  readonly askedModel: string;
+export interface SettlementAttributes {
+  readonly requestedModel: string;
   readonly model: string;
   readonly supplier: string;
   readonly region: string | null;
@@ -24,128 +23,126 @@ export interface SettledFacts {
   readonly usageSource: UsageSource;
   readonly firstTokenMs: number | null;
   readonly auto: string | undefined;
-  /** It is set where the answer did not become whole. */
+  /** Set if the response is incomplete. */
   readonly problem: Fault | null;
 }
 
-interface TraceOf {
-  readonly operation: Operation;
+interface TraceOptions {
+  readonly operation: GatewayOperation;
   readonly span: OpenSpan | null;
   readonly identities: LaneIdentities;
   readonly conventions: Conventions;
-  /** A part of this process asks, without a connection. */
   readonly isInner: boolean;
-  /** The most bytes of each attribute that holds content; null where the operator allows none. */
+  /** Maximum bytes of each content attribute; null if the operator allows no content. */
   readonly contentBytes: number | null;
 }
 
-/** What there is at the end of a request. */
-interface Left {
+interface FinishedRequest {
   readonly tries: readonly AttemptRecord[];
   readonly call: { readonly gates: readonly GateRecord[] | null } | null;
 }
 
-/** What telemetry hears of one request. Without any, there is none of these. */
+/** Telemetry of one request; not created if telemetry is off. */
 export class RequestTrace {
   private readonly span: OpenSpan | null;
-  /** So many verdicts of gates were told. */
-  private told = 0;
-  private settledFacts: SettledFacts | null = null;
+  private reportedGates = 0;
+  private settlement: SettlementAttributes | null = null;
   private problem: Fault | null = null;
   private last: LaneSpan | null = null;
   private lastLane: LaneView | null = null;
   private lastProblem: Fault | null = null;
-  /** Null for nearly every request: nothing of what it asks and gets is told. */
+  /** Null for nearly every request, whose content is not reported. */
   private content: CallContent | null = null;
-  /** They are told at the end what the caller got. */
+  /** Spans that stay open until the response content is known. */
   private readonly held: LaneSpan[] = [];
-  private answering: LaneSpan | null = null;
+  private answeringSpan: LaneSpan | null = null;
 
-  constructor(private readonly of: TraceOf) {
-    this.span = of.span;
+  constructor(private readonly options: TraceOptions) {
+    this.span = options.span;
   }
 
-  identified(requestId: string, keyId: string | null): void {
+  setIds(requestId: string, keyId: string | null): void {
     const { span } = this;
     if (span === null) return;
-    span.set(OWN.requestId, requestId);
-    if (keyId !== null) span.set(OWN.keyId, keyId);
+    span.set(OWN_ATTRIBUTE.requestId, requestId);
+    if (keyId !== null) span.set(OWN_ATTRIBUTE.keyId, keyId);
   }
 
-  /** A lane is asked. `content` is there where the caller's organisation lets it be told. */
-  asked(lane: LaneView, asked: AskedOfLane, content: AskedContent | null): LaneSpan {
-    const { operation, identities, conventions, contentBytes } = this.of;
-    const identity = identities.of(lane, operation);
-    const span = this.begin(identity, lane);
-    const isTold = span !== null && content !== null && contentBytes !== null;
-    const begun = new LaneSpan(identity, asked, span, conventions, isTold);
-    if (isTold) {
+  /** Starts an attempt at a lane. `content` is set if the caller's organisation allows it in spans. */
+  request(lane: LaneView, request: LaneRequestAttributes, content: TracedRequest | null): LaneSpan {
+    const { operation, identities, conventions, contentBytes } = this.options;
+    const identity = identities.get(lane, operation);
+    const span = this.startSpan(identity, lane);
+    const hasContent = span !== null && content !== null && contentBytes !== null;
+    const laneSpan = new LaneSpan(identity, request, span, conventions, hasContent);
+    if (hasContent) {
       this.content ??= new CallContent(operation, content, contentBytes);
-      this.content.tellRequest(span);
-      this.held.push(begun);
+      this.content.addRequest(span);
+      this.held.push(laneSpan);
     }
-    this.last = begun;
+    this.last = laneSpan;
     this.lastLane = lane;
     this.lastProblem = null;
-    return begun;
+    return laneSpan;
   }
 
-  /** The lane that was asked last did not answer. */
-  moved(problem: Fault): void {
+  noteFailure(problem: Fault): void {
     this.lastProblem = problem;
   }
 
-  /** It takes a copy of a stream that goes to the caller; null for nearly every request. */
-  get copy(): AnswerContent | null {
+  get copy(): TracedAnswer | null {
     return this.content?.answer ?? null;
   }
 
-  /** The caller gets the answer of this lane; its body, where it is whole. */
-  answers(by: LaneSpan | null, whole: Buffer | null): void {
-    this.answering = by;
-    if (whole !== null) this.copy?.whole(whole);
+  setAnswer(by: LaneSpan | null, completeBody: Buffer | null): void {
+    this.answeringSpan = by;
+    if (completeBody !== null) this.copy?.addComplete(completeBody);
   }
 
   /**
-   * Gates have been asked one after the other, and the last one has just given its verdict. What masks did is told at
-   * the end of an answer, over which it is spread.
+   * Records the verdicts of gates that ran one after the other and have just finished. Masks are reported as events at
+   * the end, as they run throughout the response.
    */
-  gates(records: readonly GateRecord[] | null): void {
+  recordGates(records: readonly GateRecord[] | null): void {
     const { span } = this;
-    if (span === null || records === null || records.length === this.told) return;
-    const fresh = records.slice(this.told);
-    this.told = records.length;
+    if (span === null || records === null || records.length === this.reportedGates) return;
+    const newRecords = records.slice(this.reportedGates);
+    this.reportedGates = records.length;
     let endedMs = monotonicMs();
-    for (const { name, stage, verdict, ms } of fresh.toReversed()) {
-      const facts = { [OWN.gate]: name, [OWN.stage]: stage, [OWN.verdict]: verdict };
+    for (const { name, stage, verdict, ms } of newRecords.toReversed()) {
+      const attributes = {
+        [OWN_ATTRIBUTE.gate]: name,
+        [OWN_ATTRIBUTE.stage]: stage,
+        [OWN_ATTRIBUTE.verdict]: verdict,
+      };
       if (stage === 'answer') {
-        span.event('switchboard.gate', facts);
+        span.event('switchboard.gate', attributes);
         continue;
       }
       const startedMs = endedMs - ms;
       const gate = span.child({ name: `gate ${name}`, kind: 'internal', startedMs });
-      for (const [key, value] of Object.entries(facts)) gate.set(key, value);
+      for (const [key, value] of Object.entries(attributes)) gate.set(key, value);
       gate.end(endedMs);
       endedMs = startedMs;
     }
   }
 
-  settled(facts: SettledFacts): void {
-    this.settledFacts = facts;
+  setSettlement(facts: SettlementAttributes): void {
+    this.settlement = facts;
     if (facts.problem !== null) this.problem = facts.problem;
   }
 
-  failed(problem: Fault): void {
+  setProblem(problem: Fault): void {
     this.problem = problem;
   }
 
-  /** The request is over as soon as the last byte of its answer has left; within this process, at once. */
-  left(response: ServerResponse, { tries, call }: Left): void {
+  /** Ends the trace when the last byte of the response was sent; immediately for an inner request. */
+  finish(response: ServerResponse, { tries, call }: FinishedRequest): void {
     const { problem, last } = this;
-    const { isInner } = this.of;
-    this.gates(call?.gates ?? null);
-    // A try that nobody ended broke off with the request.
-    last?.ended({ status: null, problem, usage: null, finishReason: null });
+    const { isInner } = this.options;
+    this.recordGates(call?.gates ?? null);
+    // An attempt that was never ended broke off with the request.
+    last?.end({ status: null, problem, usage: null, finishReason: null });
     if (this.span === null) return;
     const end = (): void => {
       this.release();
@@ -155,57 +152,60 @@ export class RequestTrace {
     else response.once('close', end);
   }
 
-  private begin({ name, shared }: LaneIdentity, lane: LaneView): OpenSpan | null {
+  private startSpan({ name, shared }: LaneIdentity, lane: LaneView): OpenSpan | null {
     const { span, last, lastLane, lastProblem } = this;
     if (span === null) return null;
-    const before = last?.span ?? null;
-    if (before === null || lastLane === null) return span.child({ name, shared, kind: 'client' });
+    const previousSpan = last?.span ?? null;
+    if (previousSpan === null || lastLane === null) return span.child({ name, shared, kind: 'client' });
     const move = lastLane === lane ? 'retry' : 'failover';
     const reason = lastProblem?.outcome ?? 'unknown';
     span.event(`switchboard.${move}`, {
       'switchboard.from': lastLane.provider.name,
       'switchboard.to': lane.provider.name,
-      [OWN.reason]: reason,
+      [OWN_ATTRIBUTE.reason]: reason,
     });
-    const after = { span: before, attributes: { [OWN.move]: move, [OWN.reason]: reason } };
-    return span.child({ name, shared, kind: 'client', after });
+    const link = {
+      span: previousSpan,
+      attributes: { [OWN_ATTRIBUTE.move]: move, [OWN_ATTRIBUTE.reason]: reason },
+    };
+    return span.child({ name, shared, kind: 'client', after: link });
   }
 
   private release(): void {
-    const { content, held, answering } = this;
+    const { content, held, answeringSpan: answering } = this;
     for (const lane of held) {
-      if (lane.span !== null) content?.tellRest(lane.span, lane === answering ? this.of : null);
+      if (lane.span !== null) content?.addResponse(lane.span, lane === answering ? this.options : null);
       lane.release();
     }
   }
 
   private end(status: number | null, tries: number): void {
-    const { span, problem, settledFacts: facts } = this;
+    const { span, problem, settlement: facts } = this;
     if (span === null) return;
     if (status !== null) span.set(ATTRIBUTE.status, status);
-    span.set(OWN.tries, tries);
-    if (facts !== null) tellFacts(span, facts);
+    span.set(OWN_ATTRIBUTE.tries, tries);
+    if (facts !== null) addSettlement(span, facts);
     if (problem !== null) {
-      span.set(OWN.outcome, problem.outcome);
-      // A caller's own mistake is no error of a server: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+      span.set(OWN_ATTRIBUTE.outcome, problem.outcome);
+      // A caller's own mistake is not a server error: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
       if (problem.status >= 500) {
         span.set(ATTRIBUTE.errorType, problem.outcome);
-        span.failed();
+        span.markFailed();
       }
     }
     span.end();
   }
 }
 
-function tellFacts(span: OpenSpan, facts: SettledFacts): void {
-  span.set(OWN.asked, facts.askedModel);
-  span.set(OWN.model, facts.model);
-  span.set(OWN.supplier, facts.supplier);
-  if (facts.region !== null) span.set(OWN.region, facts.region);
-  span.set(OWN.failover, facts.failover);
-  span.set(OWN.cost, Number(facts.costNano) / NANO_PER_USD);
-  span.set(OWN.hold, Number(facts.holdNano) / NANO_PER_USD);
-  span.set(OWN.usageSource, facts.usageSource);
-  if (facts.firstTokenMs !== null) span.set(OWN.firstToken, facts.firstTokenMs / 1_000);
-  if (facts.auto !== undefined) span.set(OWN.auto, facts.auto);
+function addSettlement(span: OpenSpan, facts: SettlementAttributes): void {
+  span.set(OWN_ATTRIBUTE.requestedModel, facts.requestedModel);
+  span.set(OWN_ATTRIBUTE.model, facts.model);
+  span.set(OWN_ATTRIBUTE.supplier, facts.supplier);
+  if (facts.region !== null) span.set(OWN_ATTRIBUTE.region, facts.region);
+  span.set(OWN_ATTRIBUTE.failover, facts.failover);
+  span.set(OWN_ATTRIBUTE.cost, Number(facts.costNano) / NANO_PER_USD);
+  span.set(OWN_ATTRIBUTE.hold, Number(facts.holdNano) / NANO_PER_USD);
+  span.set(OWN_ATTRIBUTE.usageSource, facts.usageSource);
+  if (facts.firstTokenMs !== null) span.set(OWN_ATTRIBUTE.firstToken, facts.firstTokenMs / 1_000);
+  if (facts.auto !== undefined) span.set(OWN_ATTRIBUTE.auto, facts.auto);
 }

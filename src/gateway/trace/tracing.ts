@@ -2,24 +2,23 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ATTRIBUTE, type Conventions, conventionsOf, Settings, Telemetry } from '../../platform';
 import { type HttpRequest, pathOf } from '../../web';
-import type { Operation } from '../operations/operation';
+import type { GatewayOperation } from '../operations/operation';
 import { LaneIdentities } from './lane-identity';
 import type { LaneSpan } from './lane-span';
 import { RequestTrace } from './request-trace';
 
-const ALL = 'all';
+const ALL_PROVIDERS = 'all';
 
-/** Begins what telemetry hears of requests. */
 @Injectable()
 export class Tracing {
   private readonly isOn: boolean;
   private readonly conventions: Conventions;
   private readonly identities: LaneIdentities;
   private readonly scheme: string;
-  private readonly tellsKey: boolean;
+  private readonly includesKey: boolean;
   private readonly contentBytes: number | null;
-  private readonly told: ReadonlySet<string>;
-  private readonly routes = new Map<string, ReturnType<Tracing['startAt']>>();
+  private readonly tracedProviders: ReadonlySet<string>;
+  private readonly routes = new Map<string, ReturnType<Tracing['spanStart']>>();
 
   constructor(
     private readonly telemetry: Telemetry,
@@ -29,16 +28,16 @@ export class Tracing {
     this.conventions = conventionsOf(settings);
     this.identities = new LaneIdentities(telemetry.models);
     this.scheme = new URL(settings.baseUrl).protocol.slice(0, -1);
-    this.tellsKey = settings.telemetryKeyId;
+    this.includesKey = settings.telemetryKeyId;
     this.contentBytes = settings.telemetryContent === 'never' ? null : settings.telemetryContentBytes;
-    this.told = new Set(settings.traceContextTo);
+    this.tracedProviders = new Set(settings.traceContextTo);
   }
 
-  /** Null: nothing is sent anywhere. */
-  begin(operation: Operation, http: HttpRequest, response: ServerResponse): RequestTrace | null {
+  /** Null if telemetry is off. */
+  startTrace(operation: GatewayOperation, http: HttpRequest, response: ServerResponse): RequestTrace | null {
     if (!this.isOn) return null;
     const isInner = response.socket === null;
-    const span = this.spanOf(operation, http, isInner);
+    const span = this.startSpan(operation, http, isInner);
     const trace = new RequestTrace({
       operation,
       span,
@@ -47,20 +46,22 @@ export class Tracing {
       isInner,
       contentBytes: this.contentBytes,
     });
-    trace.identified(http.requestId, this.tellsKey ? (http.caller?.publicId ?? null) : null);
+    trace.setIds(http.requestId, this.includesKey ? (http.caller?.publicId ?? null) : null);
     return trace;
   }
 
-  /** The caller's header fields, with what a supplier is told of the trace; only some are told anything. */
+  /** The caller's headers, with the trace context for suppliers that are configured to receive it. */
   headersFor(provider: string, headers: IncomingHttpHeaders, lane: LaneSpan | null): IncomingHttpHeaders {
-    const isTold = this.told.size > 0 && (this.told.has(provider) || this.told.has(ALL));
+    const receivesContext =
+      this.tracedProviders.size > 0 &&
+      (this.tracedProviders.has(provider) || this.tracedProviders.has(ALL_PROVIDERS));
     const span = lane?.span ?? null;
-    if (isTold && span === null) return headers;
+    if (receivesContext && span === null) return headers;
     const others = withoutContext(headers);
-    return isTold && span !== null ? { ...others, ...span.headers() } : others;
+    return receivesContext && span !== null ? { ...others, ...span.headers() } : others;
   }
 
-  private startAt(path: string, method: string) {
+  private spanStart(path: string, method: string) {
     const shared = {
       [ATTRIBUTE.method]: method,
       [ATTRIBUTE.route]: path,
@@ -70,15 +71,15 @@ export class Tracing {
     return { name: `${method} ${path}`, kind: 'server', shared } as const;
   }
 
-  private spanOf({ name }: Operation, http: HttpRequest, isFromWithin: boolean) {
+  private startSpan({ name }: GatewayOperation, http: HttpRequest, isInner: boolean) {
     const { traces } = this.telemetry;
     if (traces === null) return null;
-    if (isFromWithin) return traces.begin({ name: `switchboard ${name}`, kind: 'internal' });
-    // Routes of the gateway have no parameters, and are spelt in one way only.
+    if (isInner) return traces.startTrace({ name: `switchboard ${name}`, kind: 'internal' });
+    // Gateway routes have no parameters, and only one spelling.
     const path = pathOf(http);
     let start = this.routes.get(path);
-    if (start === undefined) this.routes.set(path, (start = this.startAt(path, http.method ?? 'POST')));
-    return traces.begin(start, http.headers);
+    if (start === undefined) this.routes.set(path, (start = this.spanStart(path, http.method ?? 'POST')));
+    return traces.startTrace(start, http.headers);
   }
 }
 

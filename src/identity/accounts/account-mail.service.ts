@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
-import { Database, type Row, type Tx } from '../../platform';
+import { Database, type TableRow, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { UserAccount } from '../user-account.entity';
 import type { AccountToken } from './account-token.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
 
-/** A request by a visitor before sign-in, for a known or unknown account; `failed` is a refused sign-in. */
+/** Request of a visitor before sign-in, for a known or unknown account; `failed` is a refused sign-in. */
 export type AccountMailKind = 'register' | 'resend' | 'reset' | 'failed';
 
 export interface AccountMail {
@@ -19,7 +19,7 @@ export interface AccountMail {
   readonly token?: string;
 }
 
-/** Chooses the mail after the answer has left, so that response times reveal nothing about accounts. */
+/** Chooses the email after the response has been sent, so that response times reveal nothing about accounts. */
 @Injectable()
 export class AccountMailService {
   constructor(
@@ -28,27 +28,31 @@ export class AccountMailService {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** `token` is that of the registration which the mail is about. */
-  async mailFor(wish: AccountMailKind, email: string, token?: string): Promise<AccountMail | null> {
+  async mailFor(kind: AccountMailKind, email: string, token?: string): Promise<AccountMail | null> {
     const account = await this.accountOf(email);
     if (account === null || account.status === 'deleted') return null;
     const { id: userId, email: to, displayName: name, preferredLanguage: language } = account;
     const mail = { userId, to, name, language };
-    const pending = account.status === 'pending_verification';
-    if (wish === 'failed') {
+    const isPending = account.status === 'pending_verification';
+    if (kind === 'failed') {
       await this.database.transaction((tx) => this.record(tx, 'session.sign-in-failed', account));
       return null;
     }
-    if (wish === 'reset') return { ...mail, ...(await this.resetOf(account)) };
-    if (!pending) return wish === 'register' ? { ...mail, notice: 'registered-already' } : null;
+    if (kind === 'reset') return { ...mail, ...(await this.resetOf(account)) };
+    if (!isPending) return kind === 'register' ? { ...mail, notice: 'registered-already' } : null;
     if (token !== undefined) {
       await this.database.transaction((tx) => this.record(tx, 'account.registered', account));
       return { ...mail, notice: 'verify', token };
     }
-    const chosen = await this.soleRegistrationOf(account.id);
-    // Of several registrations nobody can tell whose counts: the owner of the mailbox chooses a password.
-    if (chosen === undefined) return { ...mail, ...(await this.resetOf(account)) };
-    return { ...mail, notice: 'verify', token: await this.issue('verify_email', account, { data: chosen }) };
+    const registrationData = await this.soleRegistrationOf(account.id);
+    // If there are several registrations, no one can tell which one counts, so the owner of the mailbox chooses a
+    // password.
+    if (registrationData === undefined) return { ...mail, ...(await this.resetOf(account)) };
+    return {
+      ...mail,
+      notice: 'verify',
+      token: await this.issue('verify_email', account, { data: registrationData }),
+    };
   }
 
   private async resetOf(account: UserAccount): Promise<Pick<AccountMail, 'notice' | 'token'>> {
@@ -58,7 +62,6 @@ export class AccountMailService {
     return { notice: 'reset', token: await this.issue('reset_password', account, { action }) };
   }
 
-  /** What the first registration chose, while no other waits beside it. */
   private async soleRegistrationOf(userId: number) {
     const rows = await this.database.rows<Pick<AccountToken, 'data'> & { readonly isFirst: boolean }>(
       `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
@@ -70,7 +73,7 @@ export class AccountMailService {
     return other === undefined && sole?.isFirst === true ? sole.data : undefined;
   }
 
-  /** An earlier link stops working with the new one, so that a mailbox holds one at most. */
+  /** A new link invalidates the earlier one, so that a mailbox holds at most one. */
   private issue(
     purpose: TokenPurpose,
     account: UserAccount,
@@ -84,14 +87,14 @@ export class AccountMailService {
   }
 
   private async accountOf(email: string): Promise<UserAccount | null> {
-    const [found] = await this.database.query<Row<'user_account', 'id'>>(
+    const [row] = await this.database.query<TableRow<'user_account', 'id'>>(
       `SELECT id FROM user_account WHERE ${hasAddress('email', '$1')}
         ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
       [email],
     );
-    return found === undefined
+    return row === undefined
       ? null
-      : this.database.source.getRepository(UserAccount).findOneBy({ id: found.id });
+      : this.database.source.getRepository(UserAccount).findOneBy({ id: row.id });
   }
 
   private record(tx: Tx, action: ActionName, account: UserAccount): Promise<void> {

@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('account_token')
 export class AccountToken {
-  /** A keyed hash: a copy of this table opens nothing. */
+  /** Keyed hash: a copy of this table gives no access. */
   @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'account_token_pkey' })
   tokenHash: Buffer;
 

@@ -25,7 +25,7 @@ export interface NewToken {
   readonly data?: object;
 }
 
-export interface MadeToken {
+export interface GeneratedToken {
   readonly text: string;
   readonly tokenHash: Buffer;
   readonly expiresAt: Date;
@@ -36,30 +36,28 @@ export interface SpentToken {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-const FORM = /^[\w-]{43}$/;
+const TOKEN_FORMAT = /^[\w-]{43}$/;
 
-/** Keeps single-use tokens: rows are found by a hash and deleted by use. */
 @Injectable()
 export class AccountTokens {
   constructor(private readonly settings: Settings) {}
 
-  /** Returns the token's text; only its hash is kept. */
+  /** Returns the token's text; only its hash is stored. */
   async issue(tx: Tx, purpose: TokenPurpose, { userId, data = {} }: NewToken): Promise<string> {
-    const { text, tokenHash, expiresAt } = this.make(purpose);
+    const { text, tokenHash, expiresAt } = this.generate(purpose);
     await tx.getRepository(AccountToken).insert({ tokenHash, purpose, userId, data, expiresAt });
     return text;
   }
 
-  /** The caller keeps the token with a statement of its own. */
-  make(purpose: TokenPurpose): MadeToken {
+  generate(purpose: TokenPurpose): GeneratedToken {
     const text = randomBytes(32).toString('base64url');
     const expiresAt = new Date(Date.now() + lifetimes[purpose]);
     return { text, tokenHash: this.hashOf(purpose, text), expiresAt };
   }
 
-  /** Deleting the row is the use: of two requests with one token, one succeeds. */
+  /** Deletes the row, so that only one of two requests with the same token succeeds. */
   async spend(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
-    if (!FORM.test(text)) return null;
+    if (!TOKEN_FORMAT.test(text)) return null;
     const rows = await readRows<SpentToken>(
       tx,
       'DELETE FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now() RETURNING user_id, data',
@@ -68,22 +66,21 @@ export class AccountTokens {
     return rows[0] ?? null;
   }
 
-  /** Reads a token without using it, for a confirmation page. */
-  async look(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
-    if (!FORM.test(text)) return null;
-    const [found] = await readRows<SpentToken>(
+  async peek(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
+    if (!TOKEN_FORMAT.test(text)) return null;
+    const [token] = await readRows<SpentToken>(
       tx,
       'SELECT user_id, data FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now()',
       [this.hashOf(purpose, text), purpose],
     );
-    return found ?? null;
+    return token ?? null;
   }
 
   async revokeAll(tx: Tx, purpose: TokenPurpose, userId: number): Promise<void> {
     await tx.getRepository(AccountToken).delete({ purpose, userId });
   }
 
-  /** The undo of a change of address stays: it is the way back for the person whose address it was. */
+  /** Keeps the token that undoes a change of address, because it is the way back for the former owner. */
   async revokePending(tx: Tx, userId: number): Promise<void> {
     await tx.query("DELETE FROM account_token WHERE user_id = $1 AND purpose <> 'undo_address'", [userId]);
   }

@@ -11,7 +11,6 @@ import { AccountTokens } from './account-tokens.service';
 export interface ChangedAddress {
   readonly userId: number;
   readonly former: string;
-  /** The former address can be restored with this token. */
   readonly undoToken: string;
   readonly name: string;
   readonly language: string;
@@ -27,8 +26,8 @@ export class AddressChange {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Returns the contents of the mail to the new address; null where that address has an account. */
-  begin(userId: number, email: string): Promise<string | null> {
+  /** Returns the token for the email to the new address; null if that address already has an account. */
+  start(userId: number, email: string): Promise<string | null> {
     return this.database.transaction(async (tx) => {
       await this.tokens.revokeAll(tx, 'change_address', userId);
       if (await isTaken(tx, email)) return null;
@@ -48,7 +47,7 @@ export class AddressChange {
     });
   }
 
-  /** The change may have been an intruder's: all sessions end, and links to later addresses are void. */
+  /** The change might have been an intruder's: all sessions end, and links to later addresses become void. */
   undo(token: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       const { account, email } = await this.spend(tx, 'undo_address', token);
@@ -78,12 +77,12 @@ export class AddressChange {
   }
 
   private async change(tx: Tx, account: UserAccount, email: string): Promise<void> {
-    const [, changed] = await tx.query<[unknown, number]>(
+    const [, affected] = await tx.query<[unknown, number]>(
       `UPDATE user_account SET email = $2, shares_address = false WHERE id = $1
          AND NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$2')} AND o.id <> $1)`,
       [account.id, email],
     );
-    if (changed === 0) throw fault('email_taken');
+    if (affected === 0) throw fault('email_taken');
     for (const purpose of ['reset_password', 'sign_in_link', 'verify_email'] as const) {
       await this.tokens.revokeAll(tx, purpose, account.id);
     }
@@ -97,8 +96,8 @@ export class AddressChange {
 }
 
 async function isTaken(tx: Tx, email: string): Promise<boolean> {
-  const found = await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE ${hasAddress('email', '$1')}`, [
+  const rows = await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE ${hasAddress('email', '$1')}`, [
     email,
   ]);
-  return found.length > 0;
+  return rows.length > 0;
 }

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('attempt_throttle')
 export class AttemptCount {
-  /** Hashed: addresses of people without an account are not kept. */
+  /** Hashed, so that addresses of people without an account are not stored. */
   @PrimaryColumn('bytea', { name: 'key_hash', primaryKeyConstraintName: 'attempt_throttle_pkey' })
   keyHash: Buffer;
 

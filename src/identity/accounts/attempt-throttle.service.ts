@@ -4,16 +4,16 @@ import { normalizeIp } from '@nestjs/throttler';
 import { fault } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 
-/** The subject of an attempt. A known device counts separately, so that attackers cannot use up its attempts. */
-export interface Attempt {
+/** Subject of an attempt. A known device counts separately, so that attackers cannot use up its attempts. */
+export interface ThrottledAttempt {
   readonly purpose: 'sign-in' | 'mail' | 'second-factor';
   readonly account: string;
   readonly address: string;
 }
 
-const LONGEST_WAIT_SECONDS = 900;
+const MAX_WAIT_SECONDS = 900;
 
-/** One statement counts and refuses: of a hundred attempts at once no more get through than one after another. */
+/** Counts and refuses in a single statement, so that concurrent attempts get no more tries than sequential ones. */
 const countAttempt = `
   INSERT INTO attempt_throttle AS t (key_hash, attempts, last_at) VALUES ($1, 1, clock_timestamp())
   ON CONFLICT (key_hash) DO UPDATE SET
@@ -26,7 +26,7 @@ const countAttempt = `
   WHERE t.blocked_until IS NULL OR t.blocked_until <= clock_timestamp()
   RETURNING attempts`;
 
-/** Attempts in an hour are free up to a number; after it each one makes the next wait longer, up to 15 minutes. */
+/** Attempts per hour are free up to a limit; after that, each one makes the next wait longer, up to 15 minutes. */
 @Injectable()
 export class AttemptThrottle {
   constructor(
@@ -35,15 +35,15 @@ export class AttemptThrottle {
   ) {}
 
   /** Counts the attempt before its outcome is known, or refuses it with the time to wait. */
-  async take(attempt: Attempt): Promise<void> {
+  async take(attempt: ThrottledAttempt): Promise<void> {
     await this.database.transaction((tx) => this.takeWithin(tx, attempt), {
       attempts: 5,
       withoutActivity: 'attempts are counted before anything is done',
     });
   }
 
-  /** Resets the account's attempts; of the address only this one is taken back. */
-  async succeeded(attempt: Attempt): Promise<void> {
+  /** Resets the attempts of the account, but takes back only this attempt for the address. */
+  async recordSuccess(attempt: ThrottledAttempt): Promise<void> {
     const { account, address } = await this.keysOf(attempt);
     await this.database.query('DELETE FROM attempt_throttle WHERE key_hash = $1', [account]);
     await this.database.query(
@@ -52,20 +52,19 @@ export class AttemptThrottle {
     );
   }
 
-  /** Names the row of the address, which exists once an attempt was taken. */
-  addressKeyOf(attempt: Attempt): Buffer {
+  addressKeyOf(attempt: ThrottledAttempt): Buffer {
     return this.hashOf(attempt, `address:${normalizeIp(attempt.address)}`);
   }
 
-  private async takeWithin(tx: Tx, attempt: Attempt): Promise<void> {
+  private async takeWithin(tx: Tx, attempt: ThrottledAttempt): Promise<void> {
     const { account, address } = await this.keysOf(attempt, tx);
     await this.count(tx, account, this.settings.accountFreeAttempts);
     await this.count(tx, address, this.settings.addressFreeAttempts);
   }
 
   private async count(tx: Tx, key: Buffer, free: number): Promise<void> {
-    const counted = await tx.query<object[]>(countAttempt, [key, free, LONGEST_WAIT_SECONDS]);
-    if (counted.length > 0) return;
+    const rows = await tx.query<object[]>(countAttempt, [key, free, MAX_WAIT_SECONDS]);
+    if (rows.length > 0) return;
     const [row] = await tx.query<{ seconds: number }[]>(
       `SELECT ceil(extract(epoch FROM blocked_until - clock_timestamp()))::integer AS seconds
        FROM attempt_throttle WHERE key_hash = $1`,
@@ -79,9 +78,9 @@ export class AttemptThrottle {
     });
   }
 
-  /** Keys go by the form by which accounts are found: no other spelling of an address has attempts of its own. */
+  /** Keys use the canonical form of addresses, so that other spellings have no attempts of their own. */
   private async keysOf(
-    attempt: Attempt,
+    attempt: ThrottledAttempt,
     reader: Pick<Tx, 'query'> = this.database.source.manager,
   ): Promise<{ account: Buffer; address: Buffer }> {
     const [row] = await reader.query<{ form: string }[]>('SELECT canonical_address($1) AS form', [
@@ -93,7 +92,7 @@ export class AttemptThrottle {
     };
   }
 
-  private hashOf({ purpose }: Attempt, text: string): Buffer {
+  private hashOf({ purpose }: ThrottledAttempt, text: string): Buffer {
     return createHmac('sha256', this.settings.sessionSecret).update(`attempt:${purpose}:${text}`).digest();
   }
 }

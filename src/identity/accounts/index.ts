@@ -2,7 +2,7 @@ import { AccountProof } from './account-proof.service';
 import { AccountMailService } from './account-mail.service';
 import { AccountToken } from './account-token.entity';
 import { AccountTokens } from './account-tokens.service';
-import { AccountUpkeep } from './account-upkeep.service';
+import { AccountCleanup } from './account-cleanup.service';
 import { AddressChange } from './address-change.service';
 import { AttemptCount } from './attempt-throttle.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
@@ -15,7 +15,7 @@ import { OwnAccountService } from './own-account.service';
 import { Passkey } from './passkey.entity';
 import { Passkeys } from './passkeys.service';
 import { PasswordResetService } from './password-reset.service';
-import { Passwords } from './passwords.service';
+import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
 import { RegistrationService } from './registration.service';
 import { RecoveryCode, SecondFactor } from './second-factor.entity';
@@ -26,8 +26,8 @@ export { type AccountMail, AccountMailService, type AccountMailKind } from './ac
 export { deviceName, deviceOf } from './device';
 export { bindingOf, type HandOff } from './hand-offs.service';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
-export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
-export type { InviteShown } from './invites.service';
+export { MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH } from './password-rules';
+export type { InviteDetails } from './invites.service';
 export type { ProvenIdentity, SignUpContext } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
 export { resetSecondFactor } from './second-factor-reset';
@@ -64,7 +64,7 @@ export const accountProviders = [
   SecondFactors,
   AccountMailService,
   AccountTokens,
-  AccountUpkeep,
+  AccountCleanup,
   AttemptThrottle,
   HandOffs,
   InvitesService,
@@ -72,7 +72,7 @@ export const accountProviders = [
   OwnAccountService,
   Passkeys,
   PasswordResetService,
-  Passwords,
+  PasswordHasher,
   PendingSteps,
   RegistrationService,
   SignInService,

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import type { Role } from '../../kernel';
+import type { UserRole } from '../../kernel';
 
 @Entity('invite')
 export class Invite {
@@ -10,7 +10,7 @@ export class Invite {
   })
   id: number;
 
-  /** A keyed hash of what the mail carries. */
+  /** Keyed hash of the token in the email. */
   @Column('bytea', { name: 'token_hash' })
   tokenHash: Buffer;
 
@@ -18,7 +18,7 @@ export class Invite {
   email: string;
 
   @Column('text')
-  role: Role;
+  role: UserRole;
 
   @Column('integer', { name: 'organisation_id' })
   organisationId: number;

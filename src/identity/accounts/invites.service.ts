@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { type Actor, atLeast, DAY_MS, fault, mayGrant, type Role, scopeOf } from '../../kernel';
-import { Database, readRows, type Row, Settings, type Tx } from '../../platform';
+import { type Actor, atLeast, DAY_MS, fault, canGrant, type UserRole, scopeOf } from '../../kernel';
+import { Database, readRows, type TableRow, Settings, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
@@ -12,28 +12,27 @@ import { Invite } from './invite.entity';
 import { hasLinkedIdentity } from './provider-only';
 
 const WEEK_MS = 7 * DAY_MS;
-const FORM = /^[\w-]{43}$/;
+const TOKEN_FORMAT = /^[\w-]{43}$/;
 
 export interface NewInvite {
   readonly email: string;
-  readonly role: Role;
+  readonly role: UserRole;
   readonly organisationId: number;
   readonly departmentId: number | null;
 }
 
-export interface InviteShown {
+export interface InviteDetails {
   readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
-  /** Somebody with another address looks at it. */
   readonly isForAnother: boolean;
   readonly email: string;
-  readonly role: Role;
+  readonly role: UserRole;
   readonly organisation: string;
   readonly invitedBy: string;
   readonly expiresAt: Date;
 }
 
-const ACCEPTED = 'id, role, organisation_id, department_id, invited_by';
-type AcceptedInvite = Row<'invite', typeof ACCEPTED>;
+const ACCEPTED_COLUMNS = 'id, role, organisation_id, department_id, invited_by';
+type AcceptedInvite = TableRow<'invite', typeof ACCEPTED_COLUMNS>;
 
 @Injectable()
 export class InvitesService {
@@ -44,18 +43,18 @@ export class InvitesService {
     private readonly settings: Settings,
   ) {}
 
-  /** Returns the row's number and what the mail carries. The caller has checked whose organisation it is. */
+  /** Returns the row's id and the token for the email. The caller has checked the organisation. */
   async create(
     tx: Tx,
     actor: Actor,
-    wanted: NewInvite,
+    input: NewInvite,
     replaced: readonly number[] = [],
   ): Promise<{ id: number; token: string }> {
-    if (!mayGrant(actor.role, wanted.role)) throw fault('permission_denied');
+    if (!canGrant(actor.role, input.role)) throw fault('permission_denied');
     const token = randomBytes(32).toString('base64url');
     const invites = tx.getRepository(Invite);
     const invite = invites.create({
-      ...wanted,
+      ...input,
       tokenHash: this.hashOf(token),
       invitedBy: actor.userId,
       expiresAt: new Date(Date.now() + WEEK_MS),
@@ -64,19 +63,18 @@ export class InvitesService {
     await this.activity.write(tx, {
       action: 'invite.created',
       object: { type: 'invite', id: invite.id, label: invite.email },
-      concerns: { organisationId: wanted.organisationId, departmentId: wanted.departmentId },
+      concerns: { organisationId: input.organisationId, departmentId: input.departmentId },
       changes: changesOf(null, {
-        role: wanted.role,
+        role: input.role,
         ...(replaced.length === 0 ? {} : { replaced_invites: replaced }),
       }),
     });
     return { id: invite.id, token };
   }
 
-  /** `viewer` is the address of the person who looks, if somebody does. */
-  async find(token: string, viewer: string | null): Promise<InviteShown | null> {
-    if (!FORM.test(token)) return null;
-    const [shown] = await this.database.rows<InviteShown>(
+  async find(token: string, viewer: string | null): Promise<InviteDetails | null> {
+    if (!TOKEN_FORMAT.test(token)) return null;
+    const [invite] = await this.database.rows<InviteDetails>(
       `SELECT CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.accepted_at IS NOT NULL THEN 'accepted'
                    WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state,
               i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at,
@@ -85,15 +83,15 @@ export class InvitesService {
        WHERE i.token_hash = $1`,
       [this.hashOf(token), viewer],
     );
-    return shown ?? null;
+    return invite ?? null;
   }
 
   /**
-   * Only for the invited address, signed in. Of two concurrent accepts, one succeeds. Returns the new id of the
-   * session where the role has changed.
+   * Only the invited address can accept, signed in, and only one of two concurrent accepts succeeds. Returns the
+   * session's new token if the role has changed.
    */
   async accept(token: string, actor: Actor): Promise<string | null> {
-    if (!FORM.test(token)) throw fault('invalid_token');
+    if (!TOKEN_FORMAT.test(token)) throw fault('invalid_token');
     return this.database.transaction(async (tx) => {
       await lockRoles(tx);
       const [invite] = await readRows<AcceptedInvite>(
@@ -101,7 +99,7 @@ export class InvitesService {
         `UPDATE invite SET accepted_at = now()
          WHERE token_hash = $1 AND ${hasAddress('email', '$2')} AND accepted_at IS NULL AND revoked_at IS NULL
            AND expires_at > now()
-         RETURNING ${ACCEPTED}`,
+         RETURNING ${ACCEPTED_COLUMNS}`,
         [this.hashOf(token), actor.email],
       );
       if (invite === undefined) throw fault('invalid_token');
@@ -116,20 +114,24 @@ export class InvitesService {
       }
       const { organisationId, departmentId } = invite;
       const role = await offeredRole(tx, invite);
-      await refuseNonMember(tx, organisationId, account.id);
-      // An invite only adds: a person with more rights here than it offers keeps them.
-      const counts = account.organisationId === organisationId || atLeast(account.role, 'platform_admin');
-      const granted = counts && mayGrant(account.role, role) ? account.role : role;
+      await refuseUnlinkedUser(tx, organisationId, account.id);
+      // An invitation only adds rights: a user with more rights here keeps them.
+      const keepsRights =
+        account.organisationId === organisationId || atLeast(account.role, 'platform_admin');
+      const grantedRole = keepsRights && canGrant(account.role, role) ? account.role : role;
       const version = account.version + 1;
-      await accounts.update(account.id, { organisationId, departmentId, role: granted, version });
+      await accounts.update(account.id, { organisationId, departmentId, role: grantedRole, version });
       await this.activity.write(tx, {
         action: 'invite.accepted',
         object: { type: 'invite', id: invite.id, label: account.email },
         actor: actorOf(account),
         concerns: { userId: account.id, organisationId, departmentId },
-        changes: { role: [account.role, granted], organisation: [account.organisationId, organisationId] },
+        changes: {
+          role: [account.role, grantedRole],
+          organisation: [account.organisationId, organisationId],
+        },
       });
-      return granted === account.role ? null : this.sessions.renew(tx, account.id, actor.sessionId);
+      return grantedRole === account.role ? null : this.sessions.renew(tx, account.id, actor.sessionId);
     });
   }
 
@@ -138,24 +140,24 @@ export class InvitesService {
   }
 }
 
-/** An invitation offers what its sender may grant by now: a sender who may no longer invite here offers nothing. */
-async function offeredRole(tx: Tx, invite: AcceptedInvite): Promise<Role> {
+/** Returns the role that the sender can grant now; throws if the sender can no longer invite here. */
+async function offeredRole(tx: Tx, invite: AcceptedInvite): Promise<UserRole> {
   const sender = await tx.getRepository(UserAccount).findOneBy({ id: invite.invitedBy, status: 'active' });
   const scope = sender === null ? null : scopeOf({ ...sender, userId: sender.id });
-  const mayInvite =
+  const canInvite =
     scope?.kind === 'platform' ||
     (scope?.kind === 'organisation' && scope.organisationId === invite.organisationId) ||
     (scope?.kind === 'department' && scope.departmentId === invite.departmentId);
-  if (sender === null || !mayInvite)
+  if (sender === null || !canInvite)
     throw fault('invalid_token', {
       message: 'The sender of this invitation may no longer invite people here. Ask for another one.',
       details: { reason: 'sender-right' },
     });
-  return mayGrant(sender.role, invite.role) ? invite.role : sender.role;
+  return canGrant(sender.role, invite.role) ? invite.role : sender.role;
 }
 
-/** An organisation that signs in through a provider takes only people whose provider account is linked. */
-async function refuseNonMember(tx: Tx, organisationId: number, userId: number): Promise<void> {
+/** An organisation that signs in through a provider accepts only users with a linked provider account. */
+async function refuseUnlinkedUser(tx: Tx, organisationId: number, userId: number): Promise<void> {
   const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 AND sso_only', [
     organisationId,
   ]);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { fault, type Role } from '../../kernel';
-import { Database, readRows, type Row, type Tx } from '../../platform';
+import { fault, type UserRole } from '../../kernel';
+import { Database, readRows, type TableRow, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
@@ -9,23 +9,20 @@ import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
 
-/** A person's identity at a provider. Issuer and subject identify; an address may pass to another person. */
+/** A user's identity at a provider, identified by issuer and subject: an address can pass to another user. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
   readonly name: string | null;
-  /** The role that its groups map to; null where the provider does not decide on roles. */
-  readonly role: Exclude<Role, 'platform_owner'> | null;
+  readonly role: Exclude<UserRole, 'platform_owner'> | null;
 }
 
 export interface SignUpContext {
   readonly language: string;
   readonly timeZone: string;
-  /** The version of the terms that was accepted before leaving for the provider. */
   readonly acceptedVersion: string | null;
-  /** The version that has to be accepted. */
   readonly currentVersion: string;
 }
 
@@ -37,13 +34,13 @@ export class LinkedIdentities {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** The linked account, or one that is opened for a new person; it never links accounts by address. */
-  recognise(identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {
+  /** Returns the linked account, or opens one for a new user; never links accounts by address. */
+  recognise(identity: ProvenIdentity, signUp: SignUpContext): Promise<number> {
     return this.database.transaction(
       async (tx) => {
-        const known = await this.ownerOf(tx, identity);
-        await this.sessions.refuseInQuarantine(tx, known);
-        const userId = known ?? (await this.open(tx, identity, newcomer));
+        const existingId = await this.ownerOf(tx, identity);
+        await this.sessions.refuseInQuarantine(tx, existingId);
+        const userId = existingId ?? (await this.openAccount(tx, identity, signUp));
         await this.applyRole(tx, userId, identity);
         return userId;
       },
@@ -51,7 +48,7 @@ export class LinkedIdentities {
     );
   }
 
-  /** It serves a person who is signed in already. `known` means that it was linked to that very account before. */
+  /** For a signed-in user. `known` means that the identity was already linked to the same account. */
   async link(identity: ProvenIdentity, userId: number): Promise<'linked' | 'known'> {
     return this.database.transaction(async (tx) => {
       const owner = await this.ownerOf(tx, identity);
@@ -62,7 +59,7 @@ export class LinkedIdentities {
         });
       }
       if (owner === userId) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return 'known';
       }
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
@@ -77,7 +74,7 @@ export class LinkedIdentities {
   }
 
   private async ownerOf(tx: Tx, { issuer, subject }: ProvenIdentity): Promise<number | null> {
-    const rows = await readRows<Row<'linked_identity', 'user_id'>>(
+    const rows = await readRows<TableRow<'linked_identity', 'user_id'>>(
       tx,
       'UPDATE linked_identity SET last_used_at = now() WHERE issuer = $1 AND subject = $2 RETURNING user_id',
       [issuer, subject],
@@ -85,18 +82,18 @@ export class LinkedIdentities {
     return rows[0]?.userId ?? null;
   }
 
-  private async open(tx: Tx, identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {
+  private async openAccount(tx: Tx, identity: ProvenIdentity, signUp: SignUpContext): Promise<number> {
     const { email, emailVerified, name } = identity;
     if (email === null || !emailVerified) throw fault('email_not_verified');
-    if (newcomer.acceptedVersion !== newcomer.currentVersion) throw fault('tos_not_accepted');
-    const made = await tx.query<Row<'user_account', 'id'>[]>(
+    if (signUp.acceptedVersion !== signUp.currentVersion) throw fault('tos_not_accepted');
+    const rows = await tx.query<TableRow<'user_account', 'id'>[]>(
       `INSERT INTO user_account (email, display_name, status, preferred_language, time_zone)
        SELECT $1::text, $2::text, 'active', $3::text, $4::text
         WHERE NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$1')})
        ON CONFLICT DO NOTHING RETURNING id`,
-      [email, name ?? email.split('@')[0], newcomer.language, newcomer.timeZone],
+      [email, name ?? email.split('@')[0], signUp.language, signUp.timeZone],
     );
-    const userId = made[0]?.id;
+    const userId = rows[0]?.id;
     if (userId === undefined) {
       throw fault('email_taken', {
         message: 'This address has an account already. Sign in to it, then link this provider.',
@@ -105,7 +102,7 @@ export class LinkedIdentities {
     }
     await tx.query('INSERT INTO legal_acceptance (user_id, version) VALUES ($1, $2)', [
       userId,
-      newcomer.currentVersion,
+      signUp.currentVersion,
     ]);
     await this.insert(tx, identity, userId);
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
@@ -121,7 +118,7 @@ export class LinkedIdentities {
     await tx.getRepository(LinkedIdentity).insert({ issuer, subject, userId, email: email ?? '' });
   }
 
-  /** A provider that decides on roles does so at every sign-in; it neither makes nor unmakes a platform owner. */
+  /** A provider that decides on roles does so at every sign-in; it neither creates nor removes a platform owner. */
   private async applyRole(tx: Tx, userId: number, { role, issuer }: ProvenIdentity): Promise<void> {
     if (role === null) return;
     await lockRoles(tx);

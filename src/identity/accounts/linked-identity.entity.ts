@@ -11,7 +11,7 @@ export class LinkedIdentity {
   @Column('integer', { name: 'user_id' })
   userId: number;
 
-  /** The provider called it like this when it was linked: people recognise it, and no account is ever found by it. */
+  /** Address at the provider when the identity was linked: shown to users, never used to find an account. */
   @Column('text')
   email: string;
 

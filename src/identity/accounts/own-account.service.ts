@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, readRows, type Row, type Tx } from '../../platform';
+import { Database, readRows, type TableRow, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
 import { AccountProof } from './account-proof.service';
 import { LinkedIdentity } from './linked-identity.entity';
 import { assertStrongPassword } from './password-rules';
-import { Passwords } from './passwords.service';
+import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
 
@@ -16,7 +16,7 @@ export interface ProfileChange {
   readonly timeZone?: string;
 }
 
-export type OwnSession = Row<'session', 'public_id, created_at, last_seen_at, address, user_agent'>;
+export type OwnSession = TableRow<'session', 'public_id, created_at, last_seen_at, address, user_agent'>;
 
 export interface PasswordChange {
   readonly current: string;
@@ -25,14 +25,13 @@ export interface PasswordChange {
   readonly address: string;
 }
 
-const MOST_SHOWN = 100;
+const MAX_ROWS = 100;
 
-/** Changes that people make to their own account. */
 @Injectable()
 export class OwnAccountService {
   constructor(
     private readonly database: Database,
-    private readonly passwords: Passwords,
+    private readonly passwords: PasswordHasher,
     private readonly proof: AccountProof,
     private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
@@ -42,7 +41,7 @@ export class OwnAccountService {
     return this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
   }
 
-  /** `void`: there may be one, and it opens nothing, because the organisation signs in through a provider. */
+  /** `void`: a password might exist but is disabled, because the organisation signs in through a provider. */
   async passwordState(userId: number): Promise<'set' | 'none' | 'void'> {
     const { manager } = this.database.source;
     if (await signsInByProviderOnly(manager, userId)) return 'void';
@@ -54,14 +53,14 @@ export class OwnAccountService {
       const accounts = tx.getRepository(UserAccount);
       const account = await accounts.findOneByOrFail({ id: userId });
       const changes = changesOf(account, change);
-      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) return this.activity.reportNoChange();
       await accounts.update(userId, change);
       const object = { type: 'account', id: userId, label: account.email } as const;
       await this.activity.write(tx, { action: 'account.settings-changed', object, changes });
     });
   }
 
-  /** Ends all other sessions. The first password of an account takes a fresh sign-in instead of the old one. */
+  /** Ends all other sessions. The first password of an account requires a fresh sign-in instead of the old password. */
   async changePassword(userId: number, { current, next, sessionId, address }: PasswordChange): Promise<void> {
     await refuseProviderOnly(this.database.source.manager, userId);
     const account = await this.find(userId);
@@ -70,12 +69,12 @@ export class OwnAccountService {
     assertStrongPassword(next, account.email);
     const passwordHash = await this.passwords.hash(next);
     await this.database.transaction(async (tx) => {
-      // The second of two concurrent changes finds another hash than before its proof.
-      const [, changed] = await tx.query<[unknown, number]>(
+      // The second of two concurrent changes finds another hash than the one it verified.
+      const [, affected] = await tx.query<[unknown, number]>(
         'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
         [userId, passwordHash, stored],
       );
-      if (changed === 0) {
+      if (affected === 0) {
         throw fault('conflict', {
           message: 'The password was changed in the meantime.',
           details: { reason: 'changed-meanwhile' },
@@ -92,22 +91,23 @@ export class OwnAccountService {
     return this.database.rows<OwnSession>(
       `SELECT public_id, created_at, last_seen_at, host(address) AS address, user_agent
        FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT $2`,
-      [userId, MOST_SHOWN],
+      [userId, MAX_ROWS],
     );
   }
 
-  /** One session, or all but the one that is in use. */
-  async endSessions(userId: number, which: { publicId: string } | { allBut: string }): Promise<void> {
+  async endSessions(userId: number, selection: { publicId: string } | { allBut: string }): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [condition, id] =
-        'publicId' in which ? ['public_id = $2', which.publicId] : ['public_id <> $2', which.allBut];
+        'publicId' in selection
+          ? ['public_id = $2', selection.publicId]
+          : ['public_id <> $2', selection.allBut];
       const [, ended] = await tx.query<[unknown, number]>(
         `DELETE FROM session WHERE user_id = $1 AND ${condition}`,
         [userId, id],
       );
-      if (ended === 0 && 'publicId' in which) throw fault('not_found');
-      if (ended === 0) return this.activity.nothingChanged();
-      const object = { type: 'session', ...('publicId' in which && { id: which.publicId }) } as const;
+      if (ended === 0 && 'publicId' in selection) throw fault('not_found');
+      if (ended === 0) return this.activity.reportNoChange();
+      const object = { type: 'session', ...('publicId' in selection && { id: selection.publicId }) } as const;
       await this.activity.write(tx, { action: 'session.ended', object });
     });
   }
@@ -115,10 +115,10 @@ export class OwnAccountService {
   async identities(userId: number): Promise<LinkedIdentity[]> {
     return this.database.source
       .getRepository(LinkedIdentity)
-      .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MOST_SHOWN });
+      .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MAX_ROWS });
   }
 
-  /** Refuses to remove the last way to sign in. Returns whose identity it was. */
+  /** Refuses to remove the last way to sign in. Returns the address or subject of the removed identity. */
   async unlink(userId: number, issuer: string): Promise<string> {
     return this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
@@ -141,7 +141,7 @@ export class OwnAccountService {
   }
 
   private async hashOf(tx: Tx, userId: number): Promise<string | null> {
-    const [row] = await readRows<Row<'user_account', 'password_hash'>>(
+    const [row] = await readRows<TableRow<'user_account', 'password_hash'>>(
       tx,
       'SELECT password_hash FROM user_account WHERE id = $1',
       [userId],

@@ -2,25 +2,24 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('passkey')
 export class Passkey {
-  /** The device names it like this; it is unique among all devices. */
+  /** Id from the device, unique among all devices. */
   @PrimaryColumn('bytea', { name: 'credential_id', primaryKeyConstraintName: 'passkey_pkey' })
   credentialId: Buffer;
 
-  /** Lists and forms call it by this id. */
   @Column('uuid', { name: 'public_id' })
   publicId: string;
 
   @Column('integer', { name: 'user_id' })
   userId: number;
 
-  /** Devices know the person by this handle: random, and the same in all passkeys of one person. */
+  /** Random handle by which devices know the user; the same in all passkeys of a user. */
   @Column('bytea', { name: 'user_handle' })
   userHandle: Buffer;
 
   @Column('bytea', { name: 'public_key' })
   publicKey: Buffer;
 
-  /** It is the count of the last signature. Devices that count never go back; those that do not count say 0. */
+  /** Count of the last signature. Devices that count never go back; those that do not count report 0. */
   @Column('bigint', { name: 'sign_count' })
   signCount: string;
 

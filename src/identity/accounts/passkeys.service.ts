@@ -16,7 +16,7 @@ import {
   type EnrolmentOptions,
   enrolmentOptions,
   type KnownCredential,
-  readAnswer,
+  parseResponse,
   type RelyingParty,
   type SignInOptions,
   signInOptions,
@@ -29,23 +29,21 @@ export interface OwnPasskey {
   readonly lastUsedAt: Date | null;
 }
 
-/** The browser's options, and the token that binds its answer to them. */
-export interface PasskeyQuestion<Options> {
+export interface PasskeyChallenge<Options> {
   readonly challenge: string;
   readonly options: Options;
 }
 
-interface SignInAnswer {
+interface PasskeySignIn {
   readonly challenge: string;
   readonly credential: string;
   readonly address: string;
-  /** The person who passed the password step, where a passkey is the second factor. */
   readonly userId?: number;
 }
 
-const MOST_PASSKEYS = 20;
+const MAX_PASSKEYS = 20;
 const HANDLE_BYTES = 32;
-const LARGEST_COUNT = 0xffff_ffff;
+const MAX_SIGN_COUNT = 0xffff_ffff;
 
 /** Passkeys (WebAuthn), bound to this host. A passkey with user verification counts as password and code. */
 @Injectable()
@@ -74,19 +72,19 @@ export class Passkeys {
     }));
   }
 
-  /** The caller has asked for the proof of who it is; the challenge stands for that, in this session, for five minutes. */
-  beginEnrolment(userId: number, session: string): Promise<PasskeyQuestion<EnrolmentOptions>> {
+  /** The caller has verified the user; the challenge stands for that, in this session, for five minutes. */
+  startEnrolment(userId: number, session: string): Promise<PasskeyChallenge<EnrolmentOptions>> {
     return this.database.transaction(
       async (tx) => {
         await refuseProviderOnly(tx, userId);
-        const known = await this.rowsOf(tx, userId);
-        if (known.length >= MOST_PASSKEYS) throw tooMany();
+        const existing = await this.rowsOf(tx, userId);
+        if (existing.length >= MAX_PASSKEYS) throw tooManyPasskeys();
         const { email, displayName } = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
-        const handle = known[0]?.userHandle ?? randomBytes(HANDLE_BYTES);
+        const handle = existing[0]?.userHandle ?? randomBytes(HANDLE_BYTES);
         const data = { session, handle: handle.toString('base64url') };
         const challenge = await this.tokens.issue(tx, 'passkey_enrolment', { userId, data });
-        const person = { handle, name: email, displayName };
-        const options = await enrolmentOptions(this.party, challenge, person, known.map(knownOf));
+        const user = { handle, name: email, displayName };
+        const options = await enrolmentOptions(this.party, challenge, user, existing.map(toCredential));
         return { challenge, options };
       },
       { withoutActivity: 'nothing is changed before the device has answered' },
@@ -99,19 +97,20 @@ export class Passkeys {
     { challenge, credential, name }: { challenge: string; credential: string; name: string },
   ): Promise<OwnPasskey> {
     const spent = await this.spend('passkey_enrolment', challenge);
-    if (spent === null || spent.userId !== userId || spent.data['session'] !== session) throw isOver();
-    const answer = readAnswer<RegistrationResponseJSON>(credential);
-    const checked =
-      answer === null ? null : await checkEnrolment(this.party, challenge, answer).catch(() => null);
-    if (checked?.verified !== true) throw refused('invalid_request');
-    const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential;
+    if (spent === null || spent.userId !== userId || spent.data['session'] !== session)
+      throw challengeExpired();
+    const response = parseResponse<RegistrationResponseJSON>(credential);
+    const verification =
+      response === null ? null : await checkEnrolment(this.party, challenge, response).catch(() => null);
+    if (verification?.verified !== true) throw passkeyRefused('invalid_request');
+    const { id, publicKey, counter, transports = [] } = verification.registrationInfo.credential;
     return this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
       await refuseProviderOnly(tx, userId);
       const passkeys = tx.getRepository(Passkey);
-      if ((await passkeys.countBy({ userId })) >= MOST_PASSKEYS) throw tooMany();
+      if ((await passkeys.countBy({ userId })) >= MAX_PASSKEYS) throw tooManyPasskeys();
       const credentialId = Buffer.from(id, 'base64url');
-      if (await passkeys.existsBy({ credentialId })) throw known();
+      if (await passkeys.existsBy({ credentialId })) throw passkeyTaken();
       const publicId = randomUUID();
       await passkeys.insert({
         credentialId,
@@ -130,7 +129,7 @@ export class Passkeys {
     });
   }
 
-  /** The caller has asked for the proof of who it is. Every account has another way in. */
+  /** The caller has verified the user. Every account has another way to sign in. */
   async remove(userId: number, publicId: string): Promise<string> {
     return this.database.transaction(async (tx) => {
       const passkeys = tx.getRepository(Passkey);
@@ -143,56 +142,63 @@ export class Passkeys {
     });
   }
 
-  /** At sign-in no account is named, so no credentials are listed; after the password the person's own are. */
-  async beginSignIn(userId?: number): Promise<PasskeyQuestion<SignInOptions>> {
+  /**
+   * At sign-in no account is named, so no credentials are listed; after the password step, the user's own are listed.
+   */
+  async startSignIn(userId?: number): Promise<PasskeyChallenge<SignInOptions>> {
     const challenge = await this.database.transaction(
       (tx) => this.tokens.issue(tx, 'passkey_sign_in', { userId: userId ?? null }),
       { withoutActivity: 'nothing is changed before the device has answered' },
     );
-    const known =
-      userId === undefined ? [] : (await this.rowsOf(this.database.source.manager, userId)).map(knownOf);
-    return { challenge, options: await signInOptions(this.party, challenge, known) };
+    const credentials =
+      userId === undefined ? [] : (await this.rowsOf(this.database.source.manager, userId)).map(toCredential);
+    return { challenge, options: await signInOptions(this.party, challenge, credentials) };
   }
 
-  /** Finds a passkey's owner. A wrong signature, an unknown key and a counter that went back are refused alike. */
-  async recognise({ challenge, credential, address, userId }: SignInAnswer): Promise<number> {
-    const answer = readAnswer<AuthenticationResponseJSON>(credential);
-    const attempt = { purpose: 'sign-in', account: `passkey:${answer?.id ?? ''}`, address } as const;
+  /** Finds a passkey's owner. Wrong signatures, unknown keys and counters that went back are refused alike. */
+  async recognise({ challenge, credential, address, userId }: PasskeySignIn): Promise<number> {
+    const response = parseResponse<AuthenticationResponseJSON>(credential);
+    const attempt = { purpose: 'sign-in', account: `passkey:${response?.id ?? ''}`, address } as const;
     await this.throttle.take(attempt);
     const spent = await this.spend('passkey_sign_in', challenge);
-    if (spent === null || spent.userId !== (userId ?? null)) throw isOver();
-    const passkey = answer === null ? null : await this.find(answer.id);
-    if (answer === null || passkey === null) throw refused('invalid_credentials');
-    const { userHandle } = answer.response;
+    if (spent === null || spent.userId !== (userId ?? null)) throw challengeExpired();
+    const passkey = response === null ? null : await this.find(response.id);
+    if (response === null || passkey === null) throw passkeyRefused('invalid_credentials');
+    const { userHandle } = response.response;
     const isOwn = userHandle === undefined || userHandle === passkey.userHandle.toString('base64url');
-    if (!isOwn || (userId !== undefined && userId !== passkey.userId)) throw refused('invalid_credentials');
-    const stored = { ...knownOf(passkey), publicKey: passkey.publicKey, counter: Number(passkey.signCount) };
-    const checked = await checkSignIn(this.party, challenge, answer, stored).catch(() => null);
-    if (checked?.verified !== true) throw refused('invalid_credentials');
-    if (!(await this.count(passkey, checked.authenticationInfo.newCounter)))
-      throw refused('invalid_credentials');
+    if (!isOwn || (userId !== undefined && userId !== passkey.userId))
+      throw passkeyRefused('invalid_credentials');
+    const stored = {
+      ...toCredential(passkey),
+      publicKey: passkey.publicKey,
+      counter: Number(passkey.signCount),
+    };
+    const verification = await checkSignIn(this.party, challenge, response, stored).catch(() => null);
+    if (verification?.verified !== true) throw passkeyRefused('invalid_credentials');
+    if (!(await this.count(passkey, verification.authenticationInfo.newCounter)))
+      throw passkeyRefused('invalid_credentials');
     await refuseProviderOnly(this.database.source.manager, passkey.userId);
-    await this.throttle.succeeded(attempt);
+    await this.throttle.recordSuccess(attempt);
     return passkey.userId;
   }
 
-  /** The record of an attempt that was refused needs it. */
+  /** Needed to record a refused attempt. */
   async ownerAddress(credential: string): Promise<string | null> {
-    const id = readAnswer<AuthenticationResponseJSON>(credential)?.id;
+    const id = parseResponse<AuthenticationResponseJSON>(credential)?.id;
     const passkey = id === undefined ? null : await this.find(id);
     if (passkey === null) return null;
     const accounts = this.database.source.getRepository(UserAccount);
     return (await accounts.findOneByOrFail({ id: passkey.userId })).email;
   }
 
-  /** One statement, so that of two answers with the same counter the second is refused. */
+  /** Counts in a single statement, so that the second of two responses with the same counter is refused. */
   private async count({ credentialId }: Passkey, count: number): Promise<boolean> {
-    const [, counted] = await this.database.source.manager.query<[unknown, number]>(
+    const [, affected] = await this.database.source.manager.query<[unknown, number]>(
       `UPDATE passkey SET sign_count = $2, last_used_at = now()
        WHERE credential_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))`,
-      [credentialId, Math.min(count, LARGEST_COUNT)],
+      [credentialId, Math.min(count, MAX_SIGN_COUNT)],
     );
-    return counted === 1;
+    return affected === 1;
   }
 
   private spend(purpose: 'passkey_enrolment' | 'passkey_sign_in', challenge: string) {
@@ -209,7 +215,7 @@ export class Passkeys {
   private rowsOf(tx: Tx, userId: number): Promise<Passkey[]> {
     return tx
       .getRepository(Passkey)
-      .find({ where: { userId }, order: { createdAt: 'ASC' }, take: MOST_PASSKEYS });
+      .find({ where: { userId }, order: { createdAt: 'ASC' }, take: MAX_PASSKEYS });
   }
 
   private async record(
@@ -223,32 +229,32 @@ export class Passkeys {
   }
 }
 
-const knownOf = ({ credentialId, transports }: Passkey): KnownCredential => ({
+const toCredential = ({ credentialId, transports }: Passkey): KnownCredential => ({
   id: credentialId.toString('base64url'),
   transports,
 });
 
-const refused = (code: 'invalid_credentials' | 'invalid_request'): Error =>
+const passkeyRefused = (code: 'invalid_credentials' | 'invalid_request'): Error =>
   fault(code, {
     message: 'This passkey was refused.',
     details: { reason: 'passkey' },
     ...(code === 'invalid_request' && { param: 'credential' }),
   });
 
-const isOver = (): Error =>
+const challengeExpired = (): Error =>
   fault('invalid_token', {
     message: 'This passkey came too late, or was used already. Begin again.',
     details: { reason: 'passkey-over' },
   });
 
-const known = (): Error =>
+const passkeyTaken = (): Error =>
   fault('conflict', {
     message: 'This passkey belongs to an account already.',
     details: { reason: 'passkey-known' },
   });
 
-const tooMany = (): Error =>
+const tooManyPasskeys = (): Error =>
   fault('conflict', {
-    message: `An account has ${MOST_PASSKEYS} passkeys at most.`,
+    message: `An account has ${MAX_PASSKEYS} passkeys at most.`,
     details: { reason: 'passkey-many' },
   });

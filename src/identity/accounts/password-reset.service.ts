@@ -7,7 +7,7 @@ import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { assertStrongPassword } from './password-rules';
-import { Passwords } from './passwords.service';
+import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly } from './provider-only';
 
@@ -15,22 +15,26 @@ import { refuseProviderOnly } from './provider-only';
 export class PasswordResetService {
   constructor(
     private readonly database: Database,
-    private readonly passwords: Passwords,
+    private readonly passwords: PasswordHasher,
     private readonly tokens: AccountTokens,
     private readonly sessions: SessionsService,
     private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
   ) {}
 
-  async isOpen(token: string): Promise<boolean> {
-    return (await this.tokens.look(this.database.source.manager, 'reset_password', token)) !== null;
+  async isValidToken(token: string): Promise<boolean> {
+    return (await this.tokens.peek(this.database.source.manager, 'reset_password', token)) !== null;
   }
 
-  /** Ends every session and every other way in. The mail that carried the token confirmed the address as well. Returns whose it was. */
+  /**
+   * Ends every session and every other way to sign in; the email with the token also confirmed the address. Returns the
+   * account's id.
+   */
   async reset(token: string, password: string): Promise<number> {
-    const open = await this.tokens.look(this.database.source.manager, 'reset_password', token);
-    if (open === null) throw fault('invalid_token');
-    if (open.userId !== null) await refuseProviderOnly(this.database.source.manager, open.userId);
+    const pendingReset = await this.tokens.peek(this.database.source.manager, 'reset_password', token);
+    if (pendingReset === null) throw fault('invalid_token');
+    if (pendingReset.userId !== null)
+      await refuseProviderOnly(this.database.source.manager, pendingReset.userId);
     const hash = await this.passwords.hash(password);
     return this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'reset_password', token);
@@ -45,7 +49,7 @@ export class PasswordResetService {
       });
       await this.sessions.endAll(tx, account.id);
       await this.pending.end(tx, account.id);
-      await endOtherWaysIn(tx, account);
+      await removeOtherSignIns(tx, account);
       await this.activity.write(tx, {
         action: 'account.password-reset',
         object: { type: 'account', id: account.id, label: account.email },
@@ -57,10 +61,10 @@ export class PasswordResetService {
 }
 
 /**
- * Others who knew the former password may have linked them; only the identity that opened the account is
- * surely its owner's.
+ * Anyone who knew the former password might have added them. Only the identity that opened the account certainly
+ * belongs to its owner.
  */
-async function endOtherWaysIn(tx: Tx, { id }: UserAccount): Promise<void> {
+async function removeOtherSignIns(tx: Tx, { id }: UserAccount): Promise<void> {
   await tx.query('DELETE FROM passkey WHERE user_id = $1', [id]);
   await tx.query(
     `DELETE FROM linked_identity WHERE user_id = $1

@@ -1,7 +1,7 @@
 import { fault } from '../../kernel';
 
-export const PASSWORD_LEAST = 12;
-export const PASSWORD_MOST = 256;
+export const MIN_PASSWORD_LENGTH = 12;
+export const MAX_PASSWORD_LENGTH = 256;
 
 const frequent = [
   'password', 'passwort', 'passwortpasswort', 'motdepasse', 'contrasena', 'contraseña', 'parola', 'qwerty', 'qwertz',
@@ -17,15 +17,15 @@ const runs = [
 ];
 
 /**
- * Length counts; the guesses that attackers try first do not: frequent words, runs, repetitions and the person's own
+ * Length counts only after removing what attackers guess first: frequent words, runs, repetitions and the user's own
  * address.
  */
 export function assertStrongPassword(password: string, email: string): void {
-  if ([...password].length < PASSWORD_LEAST || unguessedCharacters(password, email) < 6)
+  if ([...password].length < MIN_PASSWORD_LENGTH || countUnguessedCharacters(password, email) < 6)
     throw fault('weak_password', { param: 'password' });
 }
 
-/** Asked for again before something that a stranger at an open screen must not do. */
+/** For actions that require the password again, because a stranger at an open screen must not perform them. */
 export const wrongPassword = (param: string): Error =>
   fault('invalid_credentials', {
     param,
@@ -33,14 +33,13 @@ export const wrongPassword = (param: string): Error =>
     details: { reason: 'password' },
   });
 
-/** The count is of different characters that are left after everything that is guessed first. */
-function unguessedCharacters(password: string, email: string): number {
+function countUnguessedCharacters(password: string, email: string): number {
   let rest = password.toLowerCase();
-  const own = email
+  const addressParts = email
     .toLowerCase()
     .split(/[@.+_-]/)
     .filter((part) => part.length >= 4);
-  for (const word of [...frequent, ...own]) rest = rest.replaceAll(word, '');
+  for (const word of [...frequent, ...addressParts]) rest = rest.replaceAll(word, '');
   for (const run of runs) {
     for (const text of [run, [...run].reverse().join('')]) rest = withoutRun(rest, text);
   }

@@ -6,9 +6,9 @@ import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
-import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
+import { type ThrottledAttempt, AttemptThrottle } from './attempt-throttle.service';
 import { assertStrongPassword } from './password-rules';
-import { Passwords } from './passwords.service';
+import { PasswordHasher } from './password-hasher.service';
 
 export interface Registration {
   readonly email: string;
@@ -16,18 +16,16 @@ export interface Registration {
   readonly displayName: string;
   readonly language: string;
   readonly timeZone: string;
-  /** It is the version of the terms that were accepted. */
   readonly legalVersion: string;
 }
 
-/** One registration made this choice, which is kept with its token. */
-interface Chosen {
+interface RegistrationData {
   readonly passwordHash: string;
   readonly displayName: string;
 }
 
 /**
- * One statement that writes in every case, so that its timing reveals nothing. Every registration of an unconfirmed
+ * A single statement that writes in every case, so that its timing reveals nothing. Each registration of an unconfirmed
  * address keeps its own password with its token; the token that is used decides which one counts.
  */
 const insertAccount = `
@@ -46,24 +44,26 @@ const insertAccount = `
   )
   UPDATE attempt_throttle SET last_at = clock_timestamp() WHERE key_hash = $7`;
 
-/** Opens accounts with a password; they can be entered once their address is confirmed. */
+/** Opens accounts with a password, which can be used once their address is confirmed. */
 @Injectable()
 export class RegistrationService {
   constructor(
     private readonly database: Database,
-    private readonly passwords: Passwords,
+    private readonly passwords: PasswordHasher,
     private readonly throttle: AttemptThrottle,
     private readonly tokens: AccountTokens,
     private readonly activity: ActivityLog,
   ) {}
 
-  /** The answer is the same for known and unknown addresses; a mail says the rest. Returns the token for that mail. */
+  /**
+   * The response is the same for known and unknown addresses; only the email differs. Returns the token for that email.
+   */
   async register(registration: Registration, address: string): Promise<string> {
     assertStrongPassword(registration.password, registration.email);
-    const attempt: Attempt = { purpose: 'mail', account: registration.email, address };
+    const attempt: ThrottledAttempt = { purpose: 'mail', account: registration.email, address };
     await this.throttle.take(attempt);
     const passwordHash = await this.passwords.hash(registration.password);
-    const { text, tokenHash, expiresAt } = this.tokens.make('verify_email');
+    const { text, tokenHash, expiresAt } = this.tokens.generate('verify_email');
     await this.database.query(insertAccount, [
       registration.email,
       registration.displayName,
@@ -84,11 +84,11 @@ export class RegistrationService {
       const spent = await this.tokens.spend(tx, 'verify_email', token);
       const userId = spent?.userId ?? null;
       if (spent === null || userId === null) throw fault('invalid_token');
-      const { passwordHash, displayName } = spent.data as Partial<Chosen>;
-      const chosen = passwordHash === undefined ? {} : { passwordHash, displayName };
+      const { passwordHash, displayName } = spent.data as Partial<RegistrationData>;
+      const fields = passwordHash === undefined ? {} : { passwordHash, displayName };
       const { affected } = await tx
         .getRepository(UserAccount)
-        .update({ id: userId, status: 'pending_verification' }, { status: 'active', ...chosen });
+        .update({ id: userId, status: 'pending_verification' }, { status: 'active', ...fields });
       if (affected !== 1) throw fault('invalid_token');
       await this.tokens.revokePending(tx, userId);
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });

@@ -5,18 +5,17 @@ export class SecondFactor {
   @PrimaryColumn('integer', { name: 'user_id', primaryKeyConstraintName: 'second_factor_pkey' })
   userId: number;
 
-  /** It is sealed for this row alone. */
   @Column('bytea')
   secret: Buffer;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** It is null until a first code has shown that the device knows the secret. */
+  /** Null until a first code has shown that the device knows the secret. */
   @Column('timestamptz', { name: 'enabled_at', nullable: true })
   enabledAt: Date | null;
 
-  /** It is the step of the last code that was accepted: each works once. */
+  /** Step of the last accepted code: each code works once. */
   @Column('bigint', { name: 'last_step', default: '0' })
   lastStep: string;
 }

@@ -6,10 +6,10 @@ import { DAY_MS, fault } from '../../kernel';
 import {
   Database,
   packSealed,
-  type Row,
+  type TableRow,
   type SealedColumn,
   SecretBox,
-  type SecretPlace,
+  type SecretLocation,
   Settings,
   type Tx,
   unpackSealed,
@@ -23,16 +23,16 @@ const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
 const RECOVERY_CODES = 10;
 const TRUSTED_MS = 30 * DAY_MS;
-/** Letters and digits that look alike are left out. */
+/** Excludes letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 export interface FactorSetup {
   readonly secret: string;
-  /** An authenticator reads this address from a picture. */
+  /** URI that an authenticator reads from a QR code. */
   readonly uri: string;
 }
 
-/** One-time codes by time (RFC 6238) are asked for after the password or the identity provider. */
+/** Time-based one-time codes (RFC 6238), required after the password or the identity provider. */
 @Injectable()
 export class SecondFactors {
   constructor(
@@ -44,7 +44,7 @@ export class SecondFactors {
     private readonly settings: Settings,
   ) {}
 
-  async isOn(userId: number): Promise<boolean> {
+  async isEnabled(userId: number): Promise<boolean> {
     const rows = await this.database.query(
       'SELECT 1 FROM second_factor WHERE user_id = $1 AND enabled_at IS NOT NULL',
       [userId],
@@ -52,12 +52,17 @@ export class SecondFactors {
     return rows.length > 0;
   }
 
-  /** Begins, or shows what was begun: until a first code arrives nothing is asked for. It is null once it is on. */
+  /**
+   * Starts the setup or returns the pending one; no code is required until a first one arrives. Null if the factor is
+   * enabled.
+   */
   async setup(userId: number): Promise<FactorSetup | null> {
-    const fresh = packSealed(this.box.seal(new Secret({ size: SECRET_BYTES }).base32, placeOf(userId)));
+    const newSecret = packSealed(
+      this.box.seal(new Secret({ size: SECRET_BYTES }).base32, secretPlaceOf(userId)),
+    );
     await this.database.query(
       'INSERT INTO second_factor (user_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      [userId, fresh],
+      [userId, newSecret],
     );
     const factor = await this.find(this.database.source.manager, userId);
     if (factor === null || factor.enabledAt !== null) return null;
@@ -66,7 +71,7 @@ export class SecondFactors {
     return { secret, uri: this.codesOf(secret, email).toString() };
   }
 
-  /** The first right code switches it on. Returns the recovery codes, which are shown once. */
+  /** The first correct code enables the factor. Returns the recovery codes, which are shown once. */
   async enable(userId: number, code: string, address: string): Promise<string[]> {
     await this.throttle.take(attemptOf(userId, address));
     return this.database.transaction(async (tx) => {
@@ -87,7 +92,7 @@ export class SecondFactors {
     });
   }
 
-  /** The caller has asked for the password. */
+  /** The caller has verified the password. */
   async disable(userId: number, code: string, address: string): Promise<void> {
     await this.check(userId, code, address);
     await this.database.transaction(async (tx) => {
@@ -98,11 +103,11 @@ export class SecondFactors {
     });
   }
 
-  /** A code of the device or a recovery code; each works once, and attempts are counted. */
+  /** Accepts a code of the device or a recovery code; each works once, and attempts are counted. */
   async check(userId: number, code: string, address: string): Promise<void> {
     const attempt = attemptOf(userId, address);
     await this.throttle.take(attempt);
-    const right = await this.database.transaction(
+    const isCorrect = await this.database.transaction(
       async (tx) => {
         const factor = await this.find(tx, userId);
         if (factor === null || factor.enabledAt === null) return false;
@@ -110,38 +115,42 @@ export class SecondFactors {
       },
       { withoutActivity: 'the sign-in that follows is on record' },
     );
-    if (!right) throw wrongCode();
-    await this.throttle.succeeded(attempt);
+    if (!isCorrect) throw wrongCode();
+    await this.throttle.recordSuccess(attempt);
   }
 
   /**
-   * The token of a remembered browser, valid for thirty days in place of a code, at one portal; a new password or
-   * device revokes it.
+   * Token of a remembered browser, valid for thirty days instead of a code, on one portal. A new password or device
+   * revokes it.
    */
   async trust(userId: number, host: string): Promise<string> {
-    const said = `${userId}.${Date.now() + TRUSTED_MS}`;
-    return `${said}.${await this.trustProof(userId, host, said)}`;
+    const claim = `${userId}.${Date.now() + TRUSTED_MS}`;
+    return `${claim}.${await this.trustProof(userId, host, claim)}`;
   }
 
-  async isTrusted(userId: number, host: string, shown: string | null): Promise<boolean> {
-    const [id = '', until = '', proof = ''] = (shown ?? '').split('.');
+  async isTrusted(userId: number, host: string, token: string | null): Promise<boolean> {
+    const [id = '', until = '', proof = ''] = (token ?? '').split('.');
     if (Number(id) !== userId || !(Number(until) > Date.now())) return false;
     const expected = Buffer.from(await this.trustProof(userId, host, `${id}.${until}`));
-    const given = Buffer.from(proof);
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    const actual = Buffer.from(proof);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
   }
 
-  private async trustProof(userId: number, host: string, said: string): Promise<string> {
-    const [row] = await this.database.rows<Row<'user_account', 'password_hash'> & { enabledAt: Date | null }>(
+  private async trustProof(userId: number, host: string, claim: string): Promise<string> {
+    const [row] = await this.database.rows<
+      TableRow<'user_account', 'password_hash'> & { enabledAt: Date | null }
+    >(
       `SELECT u.password_hash, f.enabled_at FROM user_account u LEFT JOIN second_factor f ON f.user_id = u.id
        WHERE u.id = $1`,
       [userId],
     );
-    const bound = `${row?.passwordHash ?? ''}:${row?.enabledAt?.toISOString() ?? ''}`;
-    return this.hmac(`trusted:${said}:${bound}${host}`).toString('base64url');
+    const credentialState = `${row?.passwordHash ?? ''}:${row?.enabledAt?.toISOString() ?? ''}`;
+    return this.hmac(`trusted:${claim}:${credentialState}${host}`).toString('base64url');
   }
 
-  /** One statement takes the code with its step, so that of two requests with the same code one succeeds. */
+  /**
+   * Takes the code with its step in a single statement, so that only one of two requests with the same code succeeds.
+   */
   private async takeCode(tx: Tx, factor: SecondFactor, code: string): Promise<boolean> {
     const digits = code.replaceAll(/\s/g, '');
     if (!/^\d{6}$/.test(digits)) return false;
@@ -149,20 +158,20 @@ export class SecondFactors {
     const delta = this.codesOf(this.secretOf(factor)).validate({ token: digits, window: 1, timestamp });
     if (delta === null) return false;
     const step = Math.floor(timestamp / 1_000 / STEP_SECONDS) + delta;
-    const [, taken] = await tx.query<[unknown, number]>(
+    const [, affected] = await tx.query<[unknown, number]>(
       'UPDATE second_factor SET last_step = $2 WHERE user_id = $1 AND last_step < $2',
       [factor.userId, step],
     );
-    return taken === 1;
+    return affected === 1;
   }
 
   private async takeRecoveryCode(tx: Tx, userId: number, code: string): Promise<boolean> {
     const text = code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-    const [, taken] = await tx.query<[unknown, number]>(
+    const [, affected] = await tx.query<[unknown, number]>(
       'DELETE FROM recovery_code WHERE user_id = $1 AND code_hash = $2',
       [userId, this.hashOf(userId, text)],
     );
-    return taken === 1;
+    return affected === 1;
   }
 
   private find(tx: Tx, userId: number): Promise<SecondFactor | null> {
@@ -170,8 +179,8 @@ export class SecondFactors {
   }
 
   private secretOf({ userId, secret }: SecondFactor): string {
-    const opened = this.box.open(unpackSealed(secret), placeOf(userId));
-    if (opened.ok) return opened.value;
+    const result = this.box.open(unpackSealed(secret), secretPlaceOf(userId));
+    if (result.ok) return result.value;
     throw fault('auth_unavailable', {
       message: 'The master key of this second factor is not at hand.',
       details: { reason: 'factor-unreadable' },
@@ -210,17 +219,16 @@ const wrongCode = (): Error =>
 const attemptOf = (userId: number, address: string) =>
   ({ purpose: 'second-factor', account: `user:${userId}`, address }) as const;
 
-const placeOf = (userId: number): SecretPlace => ({
+const secretPlaceOf = (userId: number): SecretLocation => ({
   table: 'second_factor',
   row: String(userId),
   field: 'secret',
   host: '',
 });
 
-const half = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
-const recoveryCode = (): string => `${half()}-${half()}`;
+const codeHalf = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+const recoveryCode = (): string => `${codeHalf()}-${codeHalf()}`;
 
-/** A change of the master key seals these anew. */
 export const sealedFactors: readonly SealedColumn[] = [
   {
     table: 'second_factor',

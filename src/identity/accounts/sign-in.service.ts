@@ -2,26 +2,23 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
-import { Database, type Row, Settings, type Tx } from '../../platform';
+import { Database, type TableRow, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { isServedAt, SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import type { UserStatus } from '../user-status';
 import { AccountTokens } from './account-tokens.service';
-import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
+import { type ThrottledAttempt, AttemptThrottle } from './attempt-throttle.service';
 import { deviceName } from './device';
-import { Passwords } from './passwords.service';
+import { PasswordHasher } from './password-hasher.service';
 
-/** It says where a sign-in comes from. */
 export interface SignInOrigin {
   readonly address: string;
   readonly userAgent?: string;
-  /** The portal that is asked: empty for BASE_URL's. */
+  /** Requested portal; empty for BASE_URL. */
   readonly host: string;
-  /** The session that the browser had before; it ends. */
   readonly previousSession?: string | null;
-  /** The token of a known device, from an earlier sign-in. */
   readonly knownDevice?: string | null;
 }
 
@@ -31,17 +28,18 @@ export interface SignedIn {
   readonly userId: number;
   readonly status: UserStatus;
   readonly language: string;
-  /** Nobody has signed in to this account before. */
   readonly isFirst: boolean;
 }
 
-type AccountRow = Row<'user_account', 'id, email, password_hash, status'> & { readonly ssoOnly: boolean };
+type SignInAccountRow = TableRow<'user_account', 'id, email, password_hash, status'> & {
+  readonly ssoOnly: boolean;
+};
 
 @Injectable()
 export class SignInService {
   constructor(
     private readonly database: Database,
-    private readonly passwords: Passwords,
+    private readonly passwords: PasswordHasher,
     private readonly throttle: AttemptThrottle,
     private readonly sessions: SessionsService,
     private readonly tokens: AccountTokens,
@@ -49,16 +47,16 @@ export class SignInService {
     private readonly settings: Settings,
   ) {}
 
-  /** Checks a password; a wrong one and an unknown address get the same refusal after the same time. */
+  /** Checks a password; a wrong one and an unknown address are refused alike, after the same time. */
   async checkPassword(email: string, password: string, from: SignInOrigin): Promise<number> {
     const attempt = await this.takeAttempt(email, from);
     const account = await this.accountOf(email);
-    const right = await this.passwords.matches(password, account?.passwordHash ?? null);
-    if (!right || account === undefined || account.status === 'deleted')
+    const isMatch = await this.passwords.matches(password, account?.passwordHash ?? null);
+    if (!isMatch || account === undefined || account.status === 'deleted')
       throw fault('invalid_credentials', { param: 'password' });
     if (account.status === 'pending_verification') throw fault('email_not_verified');
     if (account.ssoOnly) throw fault('sso_only');
-    await this.throttle.succeeded(attempt);
+    await this.throttle.recordSuccess(attempt);
     if (account.passwordHash !== null && this.passwords.isOutdated(account.passwordHash)) {
       const passwordHash = await this.passwords.hash(password);
       await this.database.source.getRepository(UserAccount).update(account.id, { passwordHash });
@@ -66,12 +64,12 @@ export class SignInService {
     return account.id;
   }
 
-  /** Opens the session, however the person signed in. Suspended people get one too, for the pages left to them. */
+  /** Opens the session, however the user signed in. Suspended users get one too, for the pages left to them. */
   async open(tx: Tx, userId: number, from: SignInOrigin): Promise<SignedIn> {
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
     if (account.status === 'deleted') throw fault('invalid_credentials');
     if (account.status === 'pending_verification') throw fault('email_not_verified');
-    if (!isServedAt(from.host, account.role)) throw this.onlyAtBase();
+    if (!isServedAt(from.host, account.role)) throw this.baseOnlyFault();
     if (typeof from.previousSession === 'string') await this.sessions.end(tx, from.previousSession);
     const session = await this.sessions.open(tx, userId, from);
     await tx.query('UPDATE user_account SET last_seen_at = now() WHERE id = $1', [userId]);
@@ -90,12 +88,11 @@ export class SignInService {
     };
   }
 
-  openNow(userId: number, from: SignInOrigin): Promise<SignedIn> {
+  openInTransaction(userId: number, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction((tx) => this.open(tx, userId, from));
   }
 
-  /** It signs in by the link that the first start prints. */
-  byLink(token: string, from: SignInOrigin): Promise<SignedIn> {
+  signInByLink(token: string, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'sign_in_link', token);
       const userId = spent?.userId ?? null;
@@ -110,9 +107,9 @@ export class SignInService {
   }
 
   async signOut(session: string, host: string): Promise<void> {
-    const reading = await this.sessions.read(session, host);
-    if (reading.kind === 'absent') return this.activity.nothingChanged();
-    const { userId } = reading;
+    const lookup = await this.sessions.read(session, host);
+    if (lookup.kind === 'absent') return this.activity.reportNoChange();
+    const { userId } = lookup;
     await this.database.transaction(async (tx) => {
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
       await this.sessions.end(tx, session);
@@ -121,7 +118,7 @@ export class SignInService {
     });
   }
 
-  private onlyAtBase(): Fault {
+  private baseOnlyFault(): Fault {
     const { baseUrl } = this.settings;
     return fault('permission_denied', {
       message: `Administrators of the platform sign in at ${baseUrl} only.`,
@@ -129,9 +126,9 @@ export class SignInService {
     });
   }
 
-  private async takeAttempt(email: string, from: SignInOrigin): Promise<Attempt> {
+  private async takeAttempt(email: string, from: SignInOrigin): Promise<ThrottledAttempt> {
     const device = await this.deviceOf(email, from.knownDevice ?? null);
-    const attempt: Attempt = {
+    const attempt: ThrottledAttempt = {
       purpose: 'sign-in',
       account: device === null ? email : `device:${device}`,
       address: from.address,
@@ -140,15 +137,15 @@ export class SignInService {
     return attempt;
   }
 
-  /** The device's name, when it was given to a browser that has signed in to this very account. */
+  /** Name of the device, if its token was given to a browser that has signed in to the same account. */
   private async deviceOf(email: string, knownDevice: string | null): Promise<string | null> {
     if (knownDevice === null) return null;
-    const [name = '', given = ''] = knownDevice.split('.');
+    const [name = '', proofText = ''] = knownDevice.split('.');
     const account = await this.accountOf(email);
     const expected = this.deviceProof(account?.id ?? 0, name);
-    const proof = Buffer.from(given, 'base64url');
-    const genuine = proof.length === expected.length && timingSafeEqual(proof, expected);
-    return genuine && account !== undefined ? name : null;
+    const proof = Buffer.from(proofText, 'base64url');
+    const isGenuine = proof.length === expected.length && timingSafeEqual(proof, expected);
+    return isGenuine && account !== undefined ? name : null;
   }
 
   private knownDeviceOf(userId: number): string {
@@ -160,8 +157,8 @@ export class SignInService {
     return createHmac('sha256', this.settings.sessionSecret).update(`device:${userId}:${name}`).digest();
   }
 
-  private async accountOf(email: string): Promise<AccountRow | undefined> {
-    const [row] = await this.database.rows<AccountRow>(
+  private async accountOf(email: string): Promise<SignInAccountRow | undefined> {
+    const [row] = await this.database.rows<SignInAccountRow>(
       `SELECT u.id, u.email, u.password_hash, u.status, coalesce(o.sso_only, false) AS sso_only
        FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
        WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,

@@ -11,7 +11,7 @@ import { parseJsonText } from '../../kernel';
 export type EnrolmentOptions = PublicKeyCredentialCreationOptionsJSON;
 export type SignInOptions = PublicKeyCredentialRequestOptionsJSON;
 
-/** Devices make keys for it: a host, and the one address under which its pages ask for them. */
+/** Party for which devices create keys: a host, and the only origin whose pages request them. */
 export interface RelyingParty {
   readonly id: string;
   readonly origin: string;
@@ -28,31 +28,31 @@ interface StoredCredential extends KnownCredential {
   readonly counter: number;
 }
 
-/** Large, and needed by few requests: the first of them loads it, so that a start does not. */
+/** Large and rarely needed, so the first request loads it instead of the start. */
 const library = () => import('@simplewebauthn/server');
 
-/** Devices in use can do EdDSA, ES256 and RS256. */
+/** Devices in use support EdDSA, ES256 and RS256. */
 const algorithms = [-8, -7, -257];
-const TIME_OUT_MS = 300_000;
-const WORD = /^[\w-]{1,1400}$/;
+const TIMEOUT_MS = 300_000;
+const CREDENTIAL_ID = /^[\w-]{1,1400}$/;
 
 export async function enrolmentOptions(
   party: RelyingParty,
   challenge: string,
-  person: { readonly handle: Buffer; readonly name: string; readonly displayName: string },
-  known: readonly KnownCredential[],
+  user: { readonly handle: Buffer; readonly name: string; readonly displayName: string },
+  existing: readonly KnownCredential[],
 ): Promise<EnrolmentOptions> {
   const { generateRegistrationOptions } = await library();
   return generateRegistrationOptions({
     rpName: party.name,
     rpID: party.id,
-    userID: new Uint8Array(person.handle),
-    userName: person.name,
-    userDisplayName: person.displayName,
+    userID: new Uint8Array(user.handle),
+    userName: user.name,
+    userDisplayName: user.displayName,
     challenge: new Uint8Array(Buffer.from(challenge, 'base64url')),
-    timeout: TIME_OUT_MS,
+    timeout: TIMEOUT_MS,
     attestationType: 'none',
-    excludeCredentials: known.map(listed),
+    excludeCredentials: existing.map(toDescriptor),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: algorithms,
   });
@@ -61,19 +61,19 @@ export async function enrolmentOptions(
 export async function signInOptions(
   party: RelyingParty,
   challenge: string,
-  known: readonly KnownCredential[],
+  allowed: readonly KnownCredential[],
 ): Promise<SignInOptions> {
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: party.id,
     challenge: new Uint8Array(Buffer.from(challenge, 'base64url')),
-    timeout: TIME_OUT_MS,
+    timeout: TIMEOUT_MS,
     userVerification: 'required',
-    allowCredentials: known.map(listed),
+    allowCredentials: allowed.map(toDescriptor),
   });
 }
 
-/** Throws on an answer that is not of this challenge, page and host, or whose person was not verified. */
+/** Throws if the response is for another challenge, page or host, or if its user was not verified. */
 export async function checkEnrolment(
   { id: expectedRPID, origin: expectedOrigin }: RelyingParty,
   expectedChallenge: string,
@@ -90,7 +90,7 @@ export async function checkEnrolment(
   });
 }
 
-/** The same, and on a signature by another key or a counter that went back. */
+/** Throws like `checkEnrolment`, and for a signature by another key or a counter that went back. */
 export async function checkSignIn(
   { id: expectedRPID, origin: expectedOrigin }: RelyingParty,
   expectedChallenge: string,
@@ -108,8 +108,11 @@ export async function checkSignIn(
   });
 }
 
-/** The answer has a browser's `credential`, or is null. The library checks all but what a lookup needs. */
-export function readAnswer<Answer extends { id: string; response: object }>(text: string): Answer | null {
+/**
+ * Parses a browser's `credential`; null if it is invalid. Checks only what a look-up needs, since the library checks
+ * the rest.
+ */
+export function parseResponse<Answer extends { id: string; response: object }>(text: string): Answer | null {
   let value: unknown;
   try {
     value = parseJsonText(text);
@@ -117,10 +120,12 @@ export function readAnswer<Answer extends { id: string; response: object }>(text
     return null;
   }
   if (!isRecord(value) || !isRecord(value['response'])) return null;
-  return typeof value['id'] === 'string' && WORD.test(value['id']) ? (value as unknown as Answer) : null;
+  return typeof value['id'] === 'string' && CREDENTIAL_ID.test(value['id'])
+    ? (value as unknown as Answer)
+    : null;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-const listed = ({ id, transports }: KnownCredential) => ({ id, transports: [...transports] });
+const toDescriptor = ({ id, transports }: KnownCredential) => ({ id, transports: [...transports] });

@@ -1,15 +1,14 @@
 import { type Actor, type Fault, fault, type Scope } from '../../kernel';
 
-/** The actor with role and scope. */
-export interface Acting {
+export interface ActorContext {
   readonly actor: Actor;
   readonly scope: Scope;
 }
 
-/** An optimistic lock: the version as the actor saw it. */
-export interface Target {
+/** Object to edit, with an optimistic lock: the version that the actor saw. */
+export interface EditTarget {
   readonly id: number;
-  /** The version of the edited page; without it, concurrent edits are not detected. */
+  /** Version of the edited page; without it, concurrent edits are not detected. */
   readonly version?: number;
   readonly reason?: string;
 }
@@ -18,27 +17,25 @@ interface Versioned {
   readonly version: number;
 }
 
-/** Of two people who edit the same thing, the second is told. */
-export function assertVersion(found: Versioned, { version }: Target): void {
-  if (version === undefined || version === found.version) return;
+export function assertVersion(current: Versioned, { version }: EditTarget): void {
+  if (version === undefined || version === current.version) return;
   throw fault('conflict', {
     param: 'version',
     message: 'Someone else changed this in the meantime. Load the page again and repeat your change.',
-    details: { reason: 'changed-meanwhile', version: found.version },
+    details: { reason: 'changed-meanwhile', version: current.version },
   });
 }
 
-/** Objects outside the scope are answered as not found. */
-export const absent = (what: string): Fault =>
-  fault('not_found', { message: `There is no such ${what}.`, details: { reason: 'gone' } });
+export const notFoundFault = (label: string): Fault =>
+  fault('not_found', { message: `There is no such ${label}.`, details: { reason: 'gone' } });
 
-/** Payers and members of projects are active people of the organisation. */
-export const notInOrganisation = (param?: string): Fault =>
+/** Payers and members of projects must be active users of the organisation. */
+export const notInOrganisationFault = (param?: string): Fault =>
   fault('not_found', {
     ...(param === undefined ? {} : { param }),
     message: 'There is no such active user in this organisation.',
     details: { reason: 'not-in-organisation' },
   });
 
-export const nameTaken = (param: string, message: string): Fault =>
+export const nameTakenFault = (param: string, message: string): Fault =>
   fault('conflict', { param, message, details: { reason: 'name-taken' } });

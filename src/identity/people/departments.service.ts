@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, type Row, type Tx } from '../../platform';
+import { Database, type TableRow, type Tx } from '../../platform';
 import { Department } from '../department.entity';
-import { absent, assertVersion, nameTaken, type Target } from './acting';
-import { departmentsWithin, organisationsWithin } from './within';
+import { notFoundFault, assertVersion, nameTakenFault, type EditTarget } from './acting';
+import { departmentsWithin, organisationsWithin } from './scope-conditions';
 
 const COLUMNS = 'd.id, d.name, d.organisation_id, d.created_at, d.version';
 
-export interface ListedDepartment extends Row<'department', typeof COLUMNS> {
+export interface ListedDepartment extends TableRow<'department', typeof COLUMNS> {
   readonly organisation: string;
   readonly users: number;
   readonly keys: number;
 }
 
-const MOST = 500;
+const MAX_DEPARTMENTS = 500;
 
 @Injectable()
 export class Departments {
@@ -23,7 +23,7 @@ export class Departments {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** They are listed by organisation and name; an installation has few of them. */
+  /** Sorted by organisation and name, without pages, because an installation has few departments. */
   async list(scope: Scope, organisationId: number | null = null): Promise<ListedDepartment[]> {
     const within = departmentsWithin(scope, 3);
     return this.database.rows<ListedDepartment>(
@@ -33,7 +33,7 @@ export class Departments {
          FROM department d JOIN organisation o ON o.id = d.organisation_id
         WHERE ($1::integer IS NULL OR d.organisation_id = $1) AND ${within.sql}
         ORDER BY lower(o.name), lower(d.name), d.id LIMIT $2`,
-      [organisationId, MOST, ...within.parameters],
+      [organisationId, MAX_DEPARTMENTS, ...within.parameters],
     );
   }
 
@@ -44,49 +44,51 @@ export class Departments {
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
       const within = organisationsWithin(scope, 2);
-      const found = await tx.query<unknown[]>(
+      const rows = await tx.query<unknown[]>(
         `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR KEY SHARE`,
         [fields.organisationId, ...within.parameters],
       );
-      if (found.length === 0) throw absent('organisation');
-      const made = tx.getRepository(Department).create(fields);
-      await tx.getRepository(Department).insert(made).catch(refuseTakenName);
-      const more = await work(tx, made.id);
-      await this.write(tx, 'department.created', made, { ...changesOf(null, { name: made.name }), ...more });
-      return made.id;
+      if (rows.length === 0) throw notFoundFault('organisation');
+      const department = tx.getRepository(Department).create(fields);
+      await tx.getRepository(Department).insert(department).catch(refuseTakenName);
+      const extraChanges = await work(tx, department.id);
+      await this.write(tx, 'department.created', department, {
+        ...changesOf(null, { name: department.name }),
+        ...extraChanges,
+      });
+      return department.id;
     });
   }
 
   change(
     scope: Scope,
-    target: Target,
+    target: EditTarget,
     fields: { readonly name?: string },
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
-      const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
+      const department = await lock(tx, scope, target);
+      const changes = { ...changesOf(department, fields), ...(await work(tx, department.id)) };
       if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return changes;
       }
       await tx
         .getRepository(Department)
-        .update(found.id, { ...fields, version: found.version + 1 })
+        .update(department.id, { ...fields, version: department.version + 1 })
         .catch(refuseTakenName);
-      await this.write(tx, 'department.changed', found, changes, target.reason);
+      await this.write(tx, 'department.changed', department, changes, target.reason);
       return changes;
     });
   }
 
-  /** Only an empty department is removed. */
-  remove(scope: Scope, target: Target, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
+  remove(scope: Scope, target: EditTarget, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
+      const department = await lock(tx, scope, target);
       const [counts] = await tx.query<{ users: number; keys: number }[]>(
         `SELECT (SELECT count(*)::integer FROM user_account WHERE department_id = $1) AS users,
                 (SELECT count(*)::integer FROM api_key WHERE department_id = $1) AS keys`,
-        [found.id],
+        [department.id],
       );
       if (counts !== undefined && counts.users + counts.keys > 0) {
         throw fault('conflict', {
@@ -94,9 +96,15 @@ export class Departments {
           details: { reason: 'department-not-empty', ...counts },
         });
       }
-      await work(tx, found.id);
-      await tx.getRepository(Department).delete(found.id);
-      await this.write(tx, 'department.deleted', found, changesOf({ name: found.name }, null), target.reason);
+      await work(tx, department.id);
+      await tx.getRepository(Department).delete(department.id);
+      await this.write(
+        tx,
+        'department.deleted',
+        department,
+        changesOf({ name: department.name }, null),
+        target.reason,
+      );
     });
   }
 
@@ -117,20 +125,20 @@ export class Departments {
   }
 }
 
-async function lock(tx: Tx, scope: Scope, target: Target): Promise<Department> {
+async function lock(tx: Tx, scope: Scope, target: EditTarget): Promise<Department> {
   const within = departmentsWithin(scope, 2);
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM department d WHERE d.id = $1 AND ${within.sql} FOR UPDATE`,
     [target.id, ...within.parameters],
   );
-  if (rows.length === 0) throw absent('department');
-  const found = await tx.getRepository(Department).findOneByOrFail({ id: target.id });
-  assertVersion(found, target);
-  return found;
+  if (rows.length === 0) throw notFoundFault('department');
+  const department = await tx.getRepository(Department).findOneByOrFail({ id: target.id });
+  assertVersion(department, target);
+  return department;
 }
 
 function refuseTakenName(error: unknown): never {
   const { constraint } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
   if (constraint !== 'department_name_key') throw error;
-  throw nameTaken('name', 'The organisation has a department of this name.');
+  throw nameTakenFault('name', 'The organisation has a department of this name.');
 }

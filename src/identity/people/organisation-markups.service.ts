@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault, type PriceFactor, type Scope } from '../../kernel';
-import { Database, readRows, type Row } from '../../platform';
+import { Database, readRows, type TableRow } from '../../platform';
 import { lockOrganisation } from './organisations.service';
 
 export interface NewMarkup {
-  /** It is in millionths of the price: 1,100,000 is ten per cent on top. */
+  /** In millionths of the price: 1,100,000 is a mark-up of ten per cent. */
   readonly factor: number;
-  /** Null means from now on. */
+  /** Null: from now on. */
   readonly validFrom: Date | null;
   readonly reason: string | null;
   readonly createdBy: number;
@@ -21,10 +21,10 @@ export interface Markup {
   readonly isInForce: boolean;
 }
 
-const WHOLE_PRICE = 1_000_000;
-const MOST_SHOWN = 100;
+const FULL_PRICE = 1_000_000;
+const MAX_ROWS = 100;
 
-/** Keeps mark-ups and discounts of organisations as immutable versions. */
+/** Stores mark-ups and discounts of organisations as immutable versions. */
 @Injectable()
 export class OrganisationMarkups {
   constructor(
@@ -32,12 +32,12 @@ export class OrganisationMarkups {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** It adds another version. Requests that are under way keep the one they began with. */
+  /** Adds a version. Requests in progress keep the version with which they started. */
   async set(scope: Scope, organisationId: number, markup: NewMarkup): Promise<void> {
     await this.database.transaction(async (tx) => {
       const { id, name } = await lockOrganisation(tx, scope, organisationId);
       const before = await this.factorOf(id);
-      const written = await readRows<Row<'organisation_markup', 'valid_from'>>(
+      const rows = await readRows<TableRow<'organisation_markup', 'valid_from'>>(
         tx,
         `INSERT INTO organisation_markup (organisation_id, factor, valid_from, reason, created_by)
          SELECT $1, $2, coalesce($3::timestamptz, clock_timestamp()), $4, $5
@@ -45,7 +45,7 @@ export class OrganisationMarkups {
          ON CONFLICT DO NOTHING RETURNING valid_from`,
         [id, markup.factor, markup.validFrom, markup.reason, markup.createdBy],
       );
-      const [row] = written;
+      const [row] = rows;
       if (row === undefined)
         throw fault('conflict', {
           param: 'valid_from',
@@ -57,7 +57,7 @@ export class OrganisationMarkups {
         object: { type: 'organisation', id, label: name },
         concerns: { organisationId: id },
         changes: {
-          ...changesOf({ price_factor: before ?? WHOLE_PRICE }, { price_factor: markup.factor }),
+          ...changesOf({ price_factor: before ?? FULL_PRICE }, { price_factor: markup.factor }),
           ...changesOf(null, { valid_from: row.validFrom }),
         },
         ...(markup.reason === null ? {} : { reason: markup.reason }),
@@ -65,26 +65,25 @@ export class OrganisationMarkups {
     });
   }
 
-  /** The latest first, those to come as well. */
-  of(organisationId: number): Promise<Markup[]> {
+  list(organisationId: number): Promise<Markup[]> {
     return this.database.rows<Markup>(
       `SELECT m.factor, m.valid_from, m.reason, u.display_name AS created_by,
               m.id IS NOT DISTINCT FROM (SELECT n.id FROM organisation_markup n WHERE n.organisation_id = $1
                 AND n.valid_from <= now() ORDER BY n.valid_from DESC LIMIT 1) AS is_in_force
          FROM organisation_markup m LEFT JOIN user_account u ON u.id = m.created_by
-        WHERE m.organisation_id = $1 ORDER BY m.valid_from DESC LIMIT ${MOST_SHOWN}`,
+        WHERE m.organisation_id = $1 ORDER BY m.valid_from DESC LIMIT ${MAX_ROWS}`,
       [organisationId],
     );
   }
 
-  /** Of a price this share is paid now; null is the price itself. */
+  /** Share of a price that is paid now; null for the full price. */
   async factorOf(organisationId: number | null): Promise<PriceFactor> {
     if (organisationId === null) return null;
-    const [row] = await this.database.query<Row<'organisation_markup', 'factor'>>(
+    const [row] = await this.database.query<TableRow<'organisation_markup', 'factor'>>(
       `SELECT factor FROM organisation_markup WHERE organisation_id = $1 AND valid_from <= now()
         ORDER BY valid_from DESC LIMIT 1`,
       [organisationId],
     );
-    return row === undefined || row.factor === WHOLE_PRICE ? null : row.factor;
+    return row === undefined || row.factor === FULL_PRICE ? null : row.factor;
   }
 }

@@ -1,71 +1,64 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { atLeast, type Fault, fault, platformScope, type Role } from '../../kernel';
-import { Database, type Row, type Tx } from '../../platform';
+import { atLeast, type Fault, fault, platformScope, type UserRole } from '../../kernel';
+import { Database, type TableRow, type Tx } from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
-import { absent, notInOrganisation } from './acting';
+import { notFoundFault, notInOrganisationFault } from './acting';
 import { lockOrganisation } from './organisations.service';
 
-type MergeMember = Row<'user_account', 'id, email, role'> & { readonly name: string };
+type MergeMember = TableRow<'user_account', 'id, email, role'> & { readonly name: string };
 
 export interface MergeData {
   readonly organisation: { readonly id: number; readonly name: string };
-  /** The first by mail address; `users` counts them all. */
   readonly members: readonly MergeMember[];
-  /** A merge gives roles to these owners and administrators. */
   readonly leaders: readonly MergeMember[];
   readonly users: number;
   readonly keys: number;
   readonly projects: number;
   readonly departments: number;
   readonly billingUserId: number | null;
-  /** The mail address of who pays. */
   readonly billingUser: string | null;
 }
 
 export interface MergePlan {
   readonly targetId: number;
   readonly sourceIds: readonly number[];
-  /** This account pays for the merged organisation; null means that each member pays. */
+  /** Payer of the merged organisation; null if each member pays. */
   readonly billingUserId: number | null;
-  /** Owners and administrators of the sources get these roles. */
-  readonly roles: ReadonlyMap<number, Role>;
+  readonly roles: ReadonlyMap<number, UserRole>;
   readonly reason?: string;
 }
 
-/** Other modules move keys, wallets, limits and access to models by these. */
+/** Parameters by which other modules move keys, wallets, limits and model access. */
 export interface MergeMoves {
   readonly sourceIds: readonly number[];
   readonly targetId: number;
-  /** These accounts paid before, or pay now. */
   readonly payers: readonly number[];
   readonly billingUserId: number | null;
-  /** The work is done once the merge is committed. */
   readonly afterwards: (work: () => Promise<void>) => void;
 }
 
-const MOST_MEMBERS = 1_000;
-const MOST_LEADERS = 500;
-/** A merge decides about people of these roles. */
-const LEADING: readonly Role[] = ['org_admin', 'org_owner'];
-const MOST_SOURCES = 20;
+const MAX_MEMBERS = 1_000;
+const MAX_LEADERS = 500;
+const LEADER_ROLES: readonly UserRole[] = ['org_admin', 'org_owner'];
+const MAX_SOURCES = 20;
 
-/** Departments keep their people; where two have one name, that of the source gets its organisation's beside it. */
+/** Departments keep their users; if two have the same name, that of the source gets its organisation's slug added. */
 const renameDepartments = `
   UPDATE department d SET name = left(d.name, 60) || ' (' || left(o.slug, 30) || ' ' || d.id || ')'
     FROM organisation o WHERE o.id = d.organisation_id AND d.organisation_id = ANY ($1::integer[]) AND (
       EXISTS (SELECT FROM department t WHERE t.organisation_id = $2 AND t.name = d.name)
       OR EXISTS (SELECT FROM department t WHERE t.organisation_id = ANY ($1::integer[]) AND t.name = d.name AND t.id < d.id))`;
 
-/** One statement moves both: a person and their department refer to each other's organisation. */
-const movePeople = `
+/** A single statement moves both, because a user and their department refer to each other's organisation. */
+const moveUsers = `
   WITH moved AS (
     UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])),
   invited AS (UPDATE invite SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[]))
   UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
 
-/** Makes one organisation of several: everything of the sources goes to the target, or nothing does. */
+/** Merges several organisations into one: everything of the sources goes to the target, or nothing does. */
 @Injectable()
 export class OrganisationMerge {
   private readonly moves: ((tx: Tx, moves: MergeMoves) => Promise<void>)[] = [];
@@ -77,18 +70,18 @@ export class OrganisationMerge {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Other modules move themselves what they keep by organisation, in the transaction of the merge. */
-  also(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
+  /** Registers a move of another module's data in the transaction of the merge. */
+  addMove(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
     this.moves.push(move);
   }
 
-  /** Work to do before the transaction of a merge, for the payers that it replaces. */
-  beforehand(prepare: (formerPayers: readonly number[]) => Promise<void>): void {
+  /** Registers work to be done before the transaction of a merge, for the payers that it replaces. */
+  addPreparation(prepare: (formerPayers: readonly number[]) => Promise<void>): void {
     this.preparations.push(prepare);
   }
 
   async data(id: number): Promise<MergeData> {
-    const [found] = await this.database.query<
+    const [row] = await this.database.query<
       Record<'id' | 'users' | 'keys' | 'projects' | 'departments', number> & {
         name: string;
         billing_user_id: number | null;
@@ -105,47 +98,47 @@ export class OrganisationMerge {
          FROM organisation o WHERE o.id = $1`,
       [id],
     );
-    if (found === undefined) throw absent('organisation');
-    const { name, users, keys, projects, departments } = found;
+    if (row === undefined) throw notFoundFault('organisation');
+    const { name, users, keys, projects, departments } = row;
     return {
       organisation: { id, name },
-      members: await this.members(id, MOST_MEMBERS),
-      leaders: await this.members(id, MOST_LEADERS, LEADING),
+      members: await this.members(id, MAX_MEMBERS),
+      leaders: await this.members(id, MAX_LEADERS, LEADER_ROLES),
       users,
       keys,
       projects,
       departments,
-      billingUserId: found.billing_user_id,
-      billingUser: found.billing_user,
+      billingUserId: row.billing_user_id,
+      billingUser: row.billing_user,
     };
   }
 
-  private members(organisationId: number, most: number, roles: readonly Role[] | null = null) {
+  private members(organisationId: number, limit: number, roles: readonly UserRole[] | null = null) {
     return this.database.query<MergeMember>(
       `SELECT id, display_name AS name, email, role FROM user_account
         WHERE organisation_id = $1 AND status <> 'deleted' AND ($2::text[] IS NULL OR role = ANY ($2::text[]))
         ORDER BY lower(email) LIMIT $3`,
-      [organisationId, roles, most],
+      [organisationId, roles, limit],
     );
   }
 
-  async merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
+  async merge(plan: MergePlan, mayGrantRole: (role: UserRole) => boolean): Promise<void> {
     refuseInvalidPlan(plan);
     await this.prepare(plan);
-    const told: (() => Promise<void>)[] = [];
-    const afterwards: MergeMoves['afterwards'] = (work) => void told.push(work);
+    const followUps: (() => Promise<void>)[] = [];
+    const afterwards: MergeMoves['afterwards'] = (work) => void followUps.push(work);
     await this.database.transaction(async (tx) => {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
       await this.applyRoles(tx, plan, sourceIds, mayGrantRole);
       await this.sessions.endAllIn(tx, sourceIds);
       await tx.query(renameDepartments, [sourceIds, target.id]);
-      await tx.query(movePeople, [sourceIds, target.id]);
+      await tx.query(moveUsers, [sourceIds, target.id]);
       await tx.query(
         'UPDATE project SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])',
         [sourceIds, target.id],
       );
-      await this.name(tx, plan, target);
+      await this.setPayer(tx, plan, target);
       const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
       for (const move of this.moves) {
         const { billingUserId } = plan;
@@ -163,7 +156,7 @@ export class OrganisationMerge {
         ...(plan.reason === undefined ? {} : { reason: plan.reason }),
       });
     });
-    for (const tell of told) await tell();
+    for (const followUp of followUps) await followUp();
   }
 
   private async prepare({ targetId, sourceIds, billingUserId }: MergePlan): Promise<void> {
@@ -176,48 +169,48 @@ export class OrganisationMerge {
     for (const prepare of this.preparations) await prepare(payers.map(({ id }) => id));
   }
 
-  private async name(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
+  private async setPayer(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
     if (billingUserId !== null) {
-      const found = await tx.query<unknown[]>(
+      const rows = await tx.query<unknown[]>(
         `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active'`,
         [billingUserId, target.id],
       );
-      if (found.length === 0) throw notInOrganisation('billing_user_id');
+      if (rows.length === 0) throw notInOrganisationFault('billing_user_id');
     }
     await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
   }
 
-  /** Each role goes to an owner or administrator of a source, on record for each of them. */
+  /** Assigns each role to an owner or administrator of a source, with an activity entry for each. */
   private async applyRoles(
     tx: Tx,
     { roles, targetId, reason }: MergePlan,
     sourceIds: readonly number[],
-    mayGrantRole: (role: Role) => boolean,
+    mayGrantRole: (role: UserRole) => boolean,
   ): Promise<void> {
     for (const [userId, role] of roles) {
       if (!mayGrantRole(role) || atLeast(role, 'platform_admin')) throw fault('permission_denied');
-      const [person] = await tx.query<
+      const [user] = await tx.query<
         (Pick<MergeMember, 'email' | 'role'> & { departmentId: number | null })[]
       >(
         `SELECT email, role, department_id AS "departmentId" FROM user_account
           WHERE id = $1 AND organisation_id = ANY ($2::integer[]) AND role = ANY ($3::text[]) FOR UPDATE`,
-        [userId, sourceIds, LEADING],
+        [userId, sourceIds, LEADER_ROLES],
       );
-      if (person === undefined) throw notALeader(userId);
-      if (person.role === role) continue;
+      if (user === undefined) throw leaderNotFound(userId);
+      if (user.role === role) continue;
       await tx.query('UPDATE user_account SET role = $2 WHERE id = $1', [userId, role]);
       await this.activity.write(tx, {
         action: 'user.role-changed',
-        object: { type: 'account', id: userId, label: person.email },
-        concerns: { userId, organisationId: targetId, departmentId: person.departmentId },
-        changes: { role: [person.role, role] },
+        object: { type: 'account', id: userId, label: user.email },
+        concerns: { userId, organisationId: targetId, departmentId: user.departmentId },
+        changes: { role: [user.role, role] },
         ...(reason === undefined ? {} : { reason }),
       });
     }
   }
 }
 
-const notALeader = (userId: number): Fault =>
+const leaderNotFound = (userId: number): Fault =>
   fault('not_found', {
     param: `role_${userId}`,
     message: 'A merge gives roles to owners and administrators of the organisations that end.',
@@ -225,11 +218,11 @@ const notALeader = (userId: number): Fault =>
   });
 
 function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
-  if (sourceIds.length === 0 || sourceIds.length > MOST_SOURCES) {
+  if (sourceIds.length === 0 || sourceIds.length > MAX_SOURCES) {
     throw fault('invalid_request', {
       param: 'source_org_ids',
-      message: `Name 1 to ${MOST_SOURCES} organisations to merge.`,
-      details: { reason: 'merge-sources', most: MOST_SOURCES },
+      message: `Name 1 to ${MAX_SOURCES} organisations to merge.`,
+      details: { reason: 'merge-sources', most: MAX_SOURCES },
     });
   }
   if (sourceIds.includes(targetId)) {
@@ -241,7 +234,7 @@ function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
   }
 }
 
-/** It locks by number, so that two merges wait for one another and never in a circle. */
+/** Locks by id, so that two merges cannot deadlock. */
 async function lockAll(
   tx: Tx,
   { targetId, sourceIds }: MergePlan,
@@ -251,7 +244,7 @@ async function lockAll(
     all.set(id, await lockOrganisation(tx, platformScope, id));
   }
   const target = all.get(targetId);
-  if (target === undefined) throw absent('organisation');
+  if (target === undefined) throw notFoundFault('organisation');
   all.delete(targetId);
   return { target, sources: [...all.values()] };
 }

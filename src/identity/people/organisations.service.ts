@@ -1,21 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope, type UnknownFieldMode } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Row, Settings, type Tx } from '../../platform';
+import {
+  Database,
+  Keyset,
+  type Page,
+  type PageRequest,
+  type TableRow,
+  Settings,
+  type Tx,
+} from '../../platform';
 import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
-import { absent, assertVersion, nameTaken, notInOrganisation, type Target } from './acting';
-import { organisationsWithin } from './within';
+import {
+  notFoundFault,
+  assertVersion,
+  nameTakenFault,
+  notInOrganisationFault,
+  type EditTarget,
+} from './acting';
+import { organisationsWithin } from './scope-conditions';
 
 const COLUMNS =
   'o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, o.sso_only, o.unknown_fields, o.created_at, o.version';
 
-export interface ListedOrganisation extends Row<'organisation', typeof COLUMNS> {
+export interface ListedOrganisation extends TableRow<'organisation', typeof COLUMNS> {
   readonly billingUser: string | null;
   readonly users: number;
   readonly keys: number;
   readonly departments: number;
-  /** Archived ones are left out. */
+  /** Excludes archived projects. */
   readonly projects: number;
 }
 
@@ -43,7 +57,6 @@ const selection = `
            WHERE k.status = 'active' AND coalesce(k.organisation_id, u.organisation_id) = o.id) AS keys
     FROM organisation o LEFT JOIN user_account payer ON payer.id = o.billing_user_id`;
 
-/** Those who run the platform see organisations here. */
 @Injectable()
 export class Organisations {
   constructor(
@@ -69,31 +82,33 @@ export class Organisations {
       `${selection} WHERE o.id = $1 AND ${within.sql}`,
       [id, ...within.parameters],
     );
-    if (row === undefined) throw absent('organisation');
+    if (row === undefined) throw notFoundFault('organisation');
     return row;
   }
 
-  /** The work belongs to the same transaction, such as setting a budget; it says what it changed. */
+  /** `work` runs in the same transaction, such as to set a budget, and returns its changes. */
   create(
     fields: { readonly name: string; readonly slug: string },
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
       const organisations = tx.getRepository(Organisation);
-      const made = organisations.create(fields);
-      await organisations.insert(made).catch(refuseTakenSlug);
-      const more = await work(tx, made.id);
+      const organisation = organisations.create(fields);
+      await organisations.insert(organisation).catch(refuseTakenSlug);
+      const extraChanges = await work(tx, organisation.id);
       await this.activity.write(tx, {
         action: 'organisation.created',
-        object: { type: 'organisation', id: made.id, label: made.name },
-        concerns: { organisationId: made.id },
-        changes: { ...changesOf(null, fields), ...more },
+        object: { type: 'organisation', id: organisation.id, label: organisation.name },
+        concerns: { organisationId: organisation.id },
+        changes: { ...changesOf(null, fields), ...extraChanges },
       });
-      return made.id;
+      return organisation.id;
     });
   }
 
-  /** An actor of this organisation without a linked provider would shut themselves out by the change. */
+  /**
+   * Refuses the change if the actor belongs to the organisation and, without a linked provider, would be locked out.
+   */
   async refuseLockout(userId: number, organisationId: number): Promise<void> {
     const rows = await this.database.query<object>(
       'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id WHERE u.id = $1 AND o.id = $2 AND NOT o.sso_only',
@@ -110,29 +125,29 @@ export class Organisations {
 
   change(
     scope: Scope,
-    target: Target,
+    target: EditTarget,
     fields: OrganisationFields,
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      const found = await lockOrganisation(tx, scope, target.id);
-      assertVersion(found, target);
-      await refuseForeignPayer(tx, found.id, fields.billingUserId ?? null);
-      if (fields.ssoOnly === true && !found.ssoOnly) await this.endPasswordsOf(tx, found.id);
-      const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
+      const organisation = await lockOrganisation(tx, scope, target.id);
+      assertVersion(organisation, target);
+      await refuseForeignPayer(tx, organisation.id, fields.billingUserId ?? null);
+      if (fields.ssoOnly === true && !organisation.ssoOnly) await this.endPasswordsOf(tx, organisation.id);
+      const changes = { ...changesOf(organisation, fields), ...(await work(tx, organisation.id)) };
       if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return changes;
       }
-      const version = found.version + 1;
+      const version = organisation.version + 1;
       await tx
         .getRepository(Organisation)
-        .update(found.id, { ...fields, version })
+        .update(organisation.id, { ...fields, version })
         .catch(refuseTakenSlug);
       await this.activity.write(tx, {
         action: 'organisation.changed',
-        object: { type: 'organisation', id: found.id, label: found.name },
-        concerns: { organisationId: found.id },
+        object: { type: 'organisation', id: organisation.id, label: organisation.name },
+        concerns: { organisationId: organisation.id },
         changes,
         ...(target.reason === undefined ? {} : { reason: target.reason }),
       });
@@ -140,7 +155,7 @@ export class Organisations {
     });
   }
 
-  /** A provider has to be there first; then sessions that passwords may have opened end. */
+  /** Requires a provider, then ends sessions that passwords might have opened. */
   private async endPasswordsOf(tx: Tx, organisationId: number): Promise<void> {
     const { idp1Issuer, idp2Issuer } = this.settings;
     if (idp1Issuer === undefined && idp2Issuer === undefined)
@@ -152,19 +167,19 @@ export class Organisations {
     await endPasswords(tx, organisationId);
   }
 
-  /** Only an empty one is removed: it has no people, and nothing else that would be left without its organisation. */
-  remove(scope: Scope, target: Target, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
+  /** Only an empty organisation can be removed: without users, projects, keys and departments. */
+  remove(scope: Scope, target: EditTarget, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const found = await lockOrganisation(tx, scope, target.id);
-      assertVersion(found, target);
-      await refuseInhabited(tx, found.id);
-      await work(tx, found.id);
-      await tx.getRepository(Organisation).delete(found.id);
+      const organisation = await lockOrganisation(tx, scope, target.id);
+      assertVersion(organisation, target);
+      await refuseNonEmpty(tx, organisation.id);
+      await work(tx, organisation.id);
+      await tx.getRepository(Organisation).delete(organisation.id);
       await this.activity.write(tx, {
         action: 'organisation.deleted',
-        object: { type: 'organisation', id: found.id, label: found.name },
-        concerns: { organisationId: found.id },
-        changes: changesOf({ name: found.name, slug: found.slug }, null),
+        object: { type: 'organisation', id: organisation.id, label: organisation.name },
+        concerns: { organisationId: organisation.id },
+        changes: changesOf({ name: organisation.name, slug: organisation.slug }, null),
         ...(target.reason === undefined ? {} : { reason: target.reason }),
       });
     });
@@ -177,11 +192,11 @@ export async function lockOrganisation(tx: Tx, scope: Scope, id: number): Promis
     `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR UPDATE`,
     [id, ...within.parameters],
   );
-  if (rows.length === 0) throw absent('organisation');
+  if (rows.length === 0) throw notFoundFault('organisation');
   return tx.getRepository(Organisation).findOneByOrFail({ id });
 }
 
-async function refuseInhabited(tx: Tx, id: number): Promise<void> {
+async function refuseNonEmpty(tx: Tx, id: number): Promise<void> {
   const [counts] = await tx.query<Record<'users' | 'projects' | 'keys' | 'departments', number>[]>(
     `SELECT (SELECT count(*)::integer FROM user_account WHERE organisation_id = $1) AS users,
             (SELECT count(*)::integer FROM project WHERE organisation_id = $1) AS projects,
@@ -189,27 +204,26 @@ async function refuseInhabited(tx: Tx, id: number): Promise<void> {
             (SELECT count(*)::integer FROM department WHERE organisation_id = $1) AS departments`,
     [id],
   );
-  const inhabitants = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
-  if (inhabitants.length === 0) return;
-  const what = inhabitants.map(([name, count]) => `${count} ${name}`).join(', ');
+  const remaining = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  if (remaining.length === 0) return;
+  const what = remaining.map(([name, count]) => `${count} ${name}`).join(', ');
   throw fault('conflict', {
     message: `This organisation still has ${what}. Move or merge them first.`,
     details: { reason: 'organisation-not-empty', ...counts },
   });
 }
 
-/** The payer of an organisation belongs to it. */
 async function refuseForeignPayer(tx: Tx, organisationId: number, userId: number | null): Promise<void> {
   if (userId === null) return;
-  const found = await tx.query<unknown[]>(
+  const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active' FOR KEY SHARE`,
     [userId, organisationId],
   );
-  if (found.length === 0) throw notInOrganisation('billing_user_id');
+  if (rows.length === 0) throw notInOrganisationFault('billing_user_id');
 }
 
 function refuseTakenSlug(error: unknown): never {
   const { constraint } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
   if (constraint !== 'organisation_slug_key') throw error;
-  throw nameTaken('slug', 'Another organisation has this short name.');
+  throw nameTakenFault('slug', 'Another organisation has this short name.');
 }

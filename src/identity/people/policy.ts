@@ -1,12 +1,12 @@
-import { type Actor, atLeast, fault, mayGrant, type Role } from '../../kernel';
+import { type Actor, atLeast, fault, canGrant, type UserRole } from '../../kernel';
 
 interface ActRule {
-  readonly minimum: Role;
+  readonly minimum: UserRole;
 }
 
 /**
- * The policy of account changes, one row a field. Pages disable forbidden changes; routes and services refuse them by
- * the same table.
+ * Policy of account changes, one row per field. Pages disable forbidden changes; routes and services refuse them by the
+ * same table.
  */
 export const userActs = {
   view: { minimum: 'department_admin' },
@@ -28,38 +28,41 @@ export const userActs = {
 
 export type UserAct = keyof typeof userActs;
 
-/** The same for other objects. */
-export const placeActs = {
+export const objectActs = {
   organisations: 'platform_admin',
   markups: 'platform_admin',
   departments: 'org_admin',
   projects: 'department_admin',
   promotions: 'platform_admin',
-} as const satisfies Record<string, Role>;
+} as const satisfies Record<string, UserRole>;
 
-interface Target {
+interface PolicyTarget {
   readonly id: number;
-  readonly role: Role;
+  readonly role: UserRole;
 }
 
 /**
- * The actor may not do this to the account for this reason; null when they may. People do not change their
- * own account here.
+ * Returns why the actor is not allowed to do this to the account; null if allowed. Users cannot change their own
+ * account here.
  */
-export function refusalOf(
+export function refusalReason(
   actor: Pick<Actor, 'userId' | 'role'>,
   act: UserAct,
-  target: Target,
+  target: PolicyTarget,
 ): string | null {
   const { minimum } = userActs[act];
   if (!atLeast(actor.role, minimum)) return minimum;
   if (act === 'view') return null;
   if (target.id === actor.userId) return 'self';
-  return mayGrant(actor.role, target.role) ? null : target.role;
+  return canGrant(actor.role, target.role) ? null : target.role;
 }
 
-export function assertMay(actor: Pick<Actor, 'userId' | 'role'>, act: UserAct, target: Target): void {
-  const refusal = refusalOf(actor, act, target);
+export function assertAllowed(
+  actor: Pick<Actor, 'userId' | 'role'>,
+  act: UserAct,
+  target: PolicyTarget,
+): void {
+  const refusal = refusalReason(actor, act, target);
   if (refusal === null) return;
   throw fault('permission_denied', {
     ...(refusal === 'self'

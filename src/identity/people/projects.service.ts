@@ -1,15 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type TableRow, type Tx } from '../../platform';
 import { Project, ProjectMember } from '../project.entity';
-import { absent, type Acting, assertVersion, notInOrganisation, type Target } from './acting';
+import {
+  notFoundFault,
+  type ActorContext,
+  assertVersion,
+  notInOrganisationFault,
+  type EditTarget,
+} from './acting';
 import { refuseSuperior } from './superiors';
-import { organisationsWithin, projectsWithin, usersWithin } from './within';
+import { organisationsWithin, projectsWithin, usersWithin } from './scope-conditions';
 
 const COLUMNS = 'p.id, p.name, p.organisation_id, p.billing_user_id, p.created_at, p.archived_at, p.version';
 
-export interface ListedProject extends Row<'project', typeof COLUMNS> {
+export interface ListedProject extends TableRow<'project', typeof COLUMNS> {
   readonly organisation: string | null;
   readonly billingUser: string | null;
   readonly createdBy: string;
@@ -28,7 +34,7 @@ export interface ProjectFields {
   readonly billingUserId?: number | null;
 }
 
-export interface Member {
+export interface ListedMember {
   readonly id: number;
   readonly name: string;
   readonly email: string;
@@ -46,7 +52,7 @@ const selectionFrom = (projects: string): string => `
 
 const selection = selectionFrom('project');
 
-const MOST_MEMBERS = 500;
+const MAX_MEMBERS = 500;
 
 @Injectable()
 export class Projects {
@@ -82,109 +88,107 @@ export class Projects {
       id,
       ...within.parameters,
     ]);
-    if (row === undefined) throw absent('project');
+    if (row === undefined) throw notFoundFault('project');
     return row;
   }
 
-  /** The project was found within the scope. */
-  members(projectId: number): Promise<Member[]> {
-    return this.database.rows<Member>(
+  /** The caller has found the project within the scope. */
+  members(projectId: number): Promise<ListedMember[]> {
+    return this.database.rows<ListedMember>(
       `SELECT u.id, u.display_name AS name, u.email, m.added_at FROM project_member m
          JOIN user_account u ON u.id = m.user_id WHERE m.project_id = $1 ORDER BY lower(u.email) LIMIT $2`,
-      [projectId, MOST_MEMBERS],
+      [projectId, MAX_MEMBERS],
     );
   }
 
-  /** The maker belongs to it. */
   create(
-    { actor, scope }: Acting,
+    { actor, scope }: ActorContext,
     fields: { readonly name: string; readonly organisationId: number | null },
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
       await refuseForeignOrganisation(tx, scope, fields.organisationId);
-      const made = tx.getRepository(Project).create({ ...fields, createdBy: actor.userId });
-      await tx.getRepository(Project).insert(made);
-      await tx.getRepository(ProjectMember).insert({ projectId: made.id, userId: actor.userId });
-      const changes = { ...changesOf(null, { name: made.name }), ...(await work(tx, made.id)) };
-      await this.write(tx, 'project.created', made, changes);
-      return made.id;
+      const project = tx.getRepository(Project).create({ ...fields, createdBy: actor.userId });
+      await tx.getRepository(Project).insert(project);
+      await tx.getRepository(ProjectMember).insert({ projectId: project.id, userId: actor.userId });
+      const changes = { ...changesOf(null, { name: project.name }), ...(await work(tx, project.id)) };
+      await this.write(tx, 'project.created', project, changes);
+      return project.id;
     });
   }
 
   change(
-    { actor, scope }: Acting,
-    target: Target,
+    { actor, scope }: ActorContext,
+    target: EditTarget,
     fields: ProjectFields,
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
+      const project = await lock(tx, scope, target);
       const { billingUserId = null } = fields;
-      if (billingUserId !== null && billingUserId !== found.billingUserId) {
-        await requireUser(tx, scope, found, billingUserId);
+      if (billingUserId !== null && billingUserId !== project.billingUserId) {
+        await requireUser(tx, scope, project, billingUserId);
         await refuseSuperior(tx, actor, billingUserId, 'billing_user_id');
       }
-      const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
+      const changes = { ...changesOf(project, fields), ...(await work(tx, project.id)) };
       if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return changes;
       }
-      await tx.getRepository(Project).update(found.id, { ...fields, version: found.version + 1 });
-      await this.write(tx, 'project.changed', found, changes, target.reason);
+      await tx.getRepository(Project).update(project.id, { ...fields, version: project.version + 1 });
+      await this.write(tx, 'project.changed', project, changes, target.reason);
       return changes;
     });
   }
 
-  /** Its keys end with it; what was spent stays on record. */
   archive(
     scope: Scope,
-    target: Target,
+    target: EditTarget,
     endKeys: (tx: Tx, projectId: number) => Promise<number>,
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
-      const keys = await endKeys(tx, found.id);
+      const project = await lock(tx, scope, target);
+      const keys = await endKeys(tx, project.id);
       await tx
         .getRepository(Project)
-        .update(found.id, { archivedAt: new Date(), version: found.version + 1 });
+        .update(project.id, { archivedAt: new Date(), version: project.version + 1 });
       const changes = changesOf({ archived: false, keys }, { archived: true, keys: 0 });
-      await this.write(tx, 'project.archived', found, changes, target.reason);
+      await this.write(tx, 'project.archived', project, changes, target.reason);
     });
   }
 
-  addMember(scope: Scope, target: Target, userId: number): Promise<void> {
+  addMember(scope: Scope, target: EditTarget, userId: number): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
-      const email = await requireUser(tx, scope, found, userId);
+      const project = await lock(tx, scope, target);
+      const email = await requireUser(tx, scope, project, userId);
       const added = await tx.query<unknown[]>(
         `INSERT INTO project_member (project_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
-        [found.id, userId],
+        [project.id, userId],
       );
-      if (added.length === 0) return this.activity.nothingChanged();
-      await this.write(tx, 'project.member-added', found, { member: [null, email] }, target.reason);
+      if (added.length === 0) return this.activity.reportNoChange();
+      await this.write(tx, 'project.member-added', project, { member: [null, email] }, target.reason);
     });
   }
 
-  /** Keys that the person has on the project end with the membership. */
+  /** Keys that the user has on the project end with the membership. */
   removeMember(
     scope: Scope,
-    target: Target,
+    target: EditTarget,
     userId: number,
     endKeys: (tx: Tx, projectId: number, userId: number) => Promise<number>,
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const found = await lock(tx, scope, target);
-      const [rows] = await tx.query<[Row<'user_account', 'email'>[], number]>(
+      const project = await lock(tx, scope, target);
+      const [rows] = await tx.query<[TableRow<'user_account', 'email'>[], number]>(
         `DELETE FROM project_member m USING user_account u
           WHERE m.project_id = $1 AND m.user_id = $2 AND u.id = m.user_id RETURNING u.email`,
-        [found.id, userId],
+        [project.id, userId],
       );
-      const [removed] = rows;
-      if (removed === undefined) throw absent('member');
-      const keys = await endKeys(tx, found.id, userId);
-      const changes = changesOf({ member: removed.email, keys }, { member: null, keys: 0 });
-      await this.write(tx, 'project.member-removed', found, changes, target.reason);
+      const [removedUser] = rows;
+      if (removedUser === undefined) throw notFoundFault('member');
+      const keys = await endKeys(tx, project.id, userId);
+      const changes = changesOf({ member: removedUser.email, keys }, { member: null, keys: 0 });
+      await this.write(tx, 'project.member-removed', project, changes, target.reason);
     });
   }
 
@@ -205,39 +209,39 @@ export class Projects {
   }
 }
 
-async function lock(tx: Tx, scope: Scope, target: Target): Promise<Project> {
+async function lock(tx: Tx, scope: Scope, target: EditTarget): Promise<Project> {
   const within = projectsWithin(scope, 2);
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM project p WHERE p.id = $1 AND ${within.sql} FOR UPDATE`,
     [target.id, ...within.parameters],
   );
-  if (rows.length === 0) throw absent('project');
-  const found = await tx.getRepository(Project).findOneByOrFail({ id: target.id });
-  assertVersion(found, target);
-  if (found.archivedAt !== null) {
+  if (rows.length === 0) throw notFoundFault('project');
+  const project = await tx.getRepository(Project).findOneByOrFail({ id: target.id });
+  assertVersion(project, target);
+  if (project.archivedAt !== null) {
     throw fault('conflict', { message: 'This project is archived.', details: { reason: 'archived' } });
   }
-  return found;
+  return project;
 }
 
 async function refuseForeignOrganisation(tx: Tx, scope: Scope, id: number | null): Promise<void> {
   if (id === null && scope.kind === 'platform') return;
   const within = organisationsWithin(scope, 2);
-  const found = await tx.query<unknown[]>(
+  const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR KEY SHARE`,
     [id, ...within.parameters],
   );
-  if (found.length === 0) throw absent('organisation');
+  if (rows.length === 0) throw notFoundFault('organisation');
 }
 
-/** A member or payer of a project is one of the actor's own people, and of the project's organisation. */
+/** A member or payer of a project has to be within the actor's scope and in the project's organisation. */
 async function requireUser(tx: Tx, scope: Scope, project: Project, userId: number): Promise<string> {
   const within = usersWithin(scope, 3);
-  const [user] = await tx.query<Row<'user_account', 'email'>[]>(
+  const [user] = await tx.query<TableRow<'user_account', 'email'>[]>(
     `SELECT u.email FROM user_account u WHERE u.id = $1 AND u.status = 'active'
         AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql} FOR KEY SHARE`,
     [userId, project.organisationId, ...within.parameters],
   );
-  if (user === undefined) throw notInOrganisation();
+  if (user === undefined) throw notInOrganisationFault();
   return user.email;
 }

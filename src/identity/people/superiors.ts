@@ -1,9 +1,9 @@
-import { type Actor, fault, mayGrant } from '../../kernel';
-import type { Row, Tx } from '../../platform';
+import { type Actor, fault, canGrant } from '../../kernel';
+import type { TableRow, Tx } from '../../platform';
 
 /**
- * No one spends in the name of a person above them, with a key of theirs or from their wallet. The caller has found
- * the person within the actor's scope: the refusal tells a role.
+ * Prevents spending in the name of a superior, with their key or from their wallet. The caller has found the user
+ * within the actor's scope, because the refusal reveals a role.
  */
 export async function refuseSuperior(
   tx: Tx,
@@ -12,14 +12,14 @@ export async function refuseSuperior(
   param?: string,
 ): Promise<void> {
   if (userId === null || userId === actor.userId) return;
-  const [found] = await tx.query<Row<'user_account', 'role'>[]>(
+  const [user] = await tx.query<TableRow<'user_account', 'role'>[]>(
     'SELECT role FROM user_account WHERE id = $1 FOR KEY SHARE',
     [userId],
   );
-  if (found === undefined || mayGrant(actor.role, found.role)) return;
+  if (user === undefined || canGrant(actor.role, user.role)) return;
   throw fault('permission_denied', {
     ...(param === undefined ? {} : { param }),
-    message: `This needs the role ${found.role}.`,
-    details: { reason: 'role', role: found.role },
+    message: `This needs the role ${user.role}.`,
+    details: { reason: 'role', role: user.role },
   });
 }

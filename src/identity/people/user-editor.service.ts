@@ -1,23 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
-import { atLeast, fault, mayGrant, type Role } from '../../kernel';
+import { atLeast, fault, canGrant, type UserRole } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { PROJECT_OF_PERSON } from '../own-projects.service';
+import { PROJECT_OF_USER } from '../own-projects.service';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { type UserStatus, userTransitions } from '../user-status';
-import { absent, type Acting, assertVersion, type Target } from './acting';
-import { assertMay, type UserAct } from './policy';
+import { notFoundFault, type ActorContext, assertVersion, type EditTarget } from './acting';
+import { assertAllowed, type UserAct } from './policy';
 import { UserRegister } from './user-register';
 
-/** A person loses something with an organisation; the answer says what has changed. */
-type Leaving = (tx: Tx, userId: number) => Promise<Changes>;
+/** Removes something that a user loses with an organisation; returns the changes. */
+type LeaveStep = (tx: Tx, userId: number) => Promise<Changes>;
 
-/** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
+/** Changes accounts for administrators according to the policy; each change is recorded with its reason. */
 @Injectable()
 export class UserEditor {
-  private readonly leavings: Leaving[] = [leaveProjects];
+  private readonly leaveSteps: LeaveStep[] = [leaveProjects];
 
   constructor(
     private readonly database: Database,
@@ -26,15 +26,15 @@ export class UserEditor {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Other modules end their part in the transaction in which a person leaves an organisation. */
-  alsoLeave(leaving: Leaving): void {
-    this.leavings.push(leaving);
+  /** Registers work of other modules for the transaction in which a user leaves an organisation. */
+  addLeaveStep(step: LeaveStep): void {
+    this.leaveSteps.push(step);
   }
 
-  /** Runs one change of one account in a transaction; the work says what has changed, and nothing is an answer too. */
+  /** Runs one change of an account in a transaction; `work` returns the changes, of which there can be none. */
   async change(
-    acting: Acting,
-    target: Target,
+    acting: ActorContext,
+    target: EditTarget,
     { act, action }: { readonly act: UserAct; readonly action: ActionName },
     work: (tx: Tx, user: UserAccount) => Promise<Changes>,
   ): Promise<Changes> {
@@ -44,7 +44,7 @@ export class UserEditor {
     });
   }
 
-  /** One's own account, of which the policy's table says nothing: the caller has proven who they are. */
+  /** Changes the user's own account, which the policy does not cover: the caller has verified the user. */
   async changeOwn(
     userId: number,
     action: ActionName,
@@ -52,7 +52,7 @@ export class UserEditor {
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
       await lockRoles(tx);
-      const user = await lockedAccount(tx, userId);
+      const user = await lockAccount(tx, userId);
       return this.record(tx, user, await work(tx, user), { action });
     });
   }
@@ -64,7 +64,7 @@ export class UserEditor {
     { action, reason }: { readonly action: ActionName; readonly reason?: string | undefined },
   ): Promise<Changes> {
     if (Object.keys(changes).length === 0) {
-      this.activity.nothingChanged();
+      this.activity.reportNoChange();
       return changes;
     }
     await tx.getRepository(UserAccount).increment({ id: user.id }, 'version', 1);
@@ -78,9 +78,9 @@ export class UserEditor {
     return changes;
   }
 
-  setRole(acting: Acting, target: Target, role: Role): Promise<Changes> {
+  setRole(acting: ActorContext, target: EditTarget, role: UserRole): Promise<Changes> {
     return this.change(acting, target, { act: 'role', action: 'user.role-changed' }, async (tx, user) => {
-      if (!mayGrant(acting.actor.role, role)) {
+      if (!canGrant(acting.actor.role, role)) {
         throw fault('permission_denied', {
           message: 'No one grants a role above their own.',
           details: { reason: 'grant-above' },
@@ -89,13 +89,17 @@ export class UserEditor {
       if (user.role === role) return {};
       if (role !== 'platform_owner') await refuseLastOwner(tx, user);
       const changes = await this.update(tx, user, { role });
-      const stopsServingAll = isOfPlatform(user.role) && !isOfPlatform(role);
-      return stopsServingAll ? { ...changes, ...(await this.leave(tx, user.id)) } : changes;
+      const losesPlatformRole = isOfPlatform(user.role) && !isOfPlatform(role);
+      return losesPlatformRole ? { ...changes, ...(await this.leave(tx, user.id)) } : changes;
     });
   }
 
-  /** Suspended and archived people are refused everywhere within a second: sessions end here, nodes hear of the keys. */
-  setStatus(acting: Acting, target: Target, status: Exclude<UserStatus, 'deleted'>): Promise<Changes> {
+  /** Suspended and archived users are refused everywhere within a second. */
+  setStatus(
+    acting: ActorContext,
+    target: EditTarget,
+    status: Exclude<UserStatus, 'deleted'>,
+  ): Promise<Changes> {
     return this.change(acting, target, { act: 'status', action: 'user.status-changed' }, async (tx, user) => {
       if (user.status === status) return {};
       userTransitions.assert(user.status, status);
@@ -104,20 +108,20 @@ export class UserEditor {
     });
   }
 
-  setBillingExempt(acting: Acting, target: Target, wanted?: boolean): Promise<Changes> {
+  setBillingExempt(acting: ActorContext, target: EditTarget, requested?: boolean): Promise<Changes> {
     const kind = { act: 'billing-exempt', action: 'user.billing-exempt-changed' } as const;
     return this.change(acting, target, kind, async (tx, user) => {
-      const billingExempt = wanted ?? !user.billingExempt;
+      const billingExempt = requested ?? !user.billingExempt;
       await tx.getRepository(UserAccount).update(user.id, { billingExempt });
       return changesOf({ billing_exempt: user.billingExempt }, { billing_exempt: billingExempt });
     });
   }
 
   /**
-   * Null takes the person out of their organisation. Departments, roles over one, memberships of its projects and keys
-   * that belong to any of it do not go along.
+   * Null removes the user from the organisation. Departments, roles over one, memberships of its projects and keys that
+   * belong to it do not move along.
    */
-  setOrganisation(acting: Acting, target: Target, organisationId: number | null): Promise<Changes> {
+  setOrganisation(acting: ActorContext, target: EditTarget, organisationId: number | null): Promise<Changes> {
     const kind = { act: 'organisation', action: 'user.organisation-changed' } as const;
     return this.change(acting, target, kind, async (tx, user) => {
       if (user.organisationId === organisationId) return {};
@@ -125,27 +129,27 @@ export class UserEditor {
       await refusePayer(tx, user);
       const role = isOfPlatform(user.role) ? user.role : 'user';
       const changes = await this.update(tx, user, { organisationId, departmentId: null, role });
-      if (organisationId !== null) await this.tellOrganisation(tx, user, organisationId, target);
+      if (organisationId !== null) await this.recordForOrganisation(tx, user, organisationId, target);
       return { ...changes, ...(await this.leave(tx, user.id)) };
     });
   }
 
-  setDepartment(acting: Acting, target: Target, departmentId: number | null): Promise<Changes> {
+  setDepartment(acting: ActorContext, target: EditTarget, departmentId: number | null): Promise<Changes> {
     const kind = { act: 'department', action: 'user.department-changed' } as const;
     return this.change(acting, target, kind, async (tx, user) => {
       if (departmentId !== null) {
-        const found = await tx.query<unknown[]>(
+        const rows = await tx.query<unknown[]>(
           'SELECT 1 FROM department WHERE id = $1 AND organisation_id = $2 FOR KEY SHARE',
           [departmentId, user.organisationId],
         );
-        if (found.length === 0) throw absent('department');
+        if (rows.length === 0) throw notFoundFault('department');
       }
       await tx.getRepository(UserAccount).update(user.id, { departmentId });
       return changesOf({ department_id: user.departmentId }, { department_id: departmentId });
     });
   }
 
-  /** The role's rights follow from the row; open sessions end. */
+  /** Ends open sessions, except for a change of status. */
   private async update(tx: Tx, user: UserAccount, fields: Partial<UserAccount>): Promise<Changes> {
     await tx.getRepository(UserAccount).update(user.id, fields);
     if (fields.status === undefined) await this.sessions.endAll(tx, user.id);
@@ -154,12 +158,12 @@ export class UserEditor {
     return changesOf(before, after);
   }
 
-  /** The entry of the change itself concerns the organisation that the person leaves. */
-  private tellOrganisation(
+  /** The entry of the change itself concerns the organisation that the user leaves. */
+  private recordForOrganisation(
     tx: Tx,
     { id, email }: UserAccount,
     organisationId: number,
-    { reason }: Target,
+    { reason }: EditTarget,
   ): Promise<void> {
     return this.activity.write(tx, {
       action: 'user.organisation-changed',
@@ -172,11 +176,11 @@ export class UserEditor {
 
   private async leave(tx: Tx, userId: number): Promise<Changes> {
     let changes: Changes = {};
-    for (const leaving of this.leavings) changes = { ...changes, ...(await leaving(tx, userId)) };
+    for (const step of this.leaveSteps) changes = { ...changes, ...(await step(tx, userId)) };
     return changes;
   }
 
-  private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
+  private async lock(tx: Tx, acting: ActorContext, target: EditTarget, act: UserAct): Promise<UserAccount> {
     await lockRoles(tx);
     const accounts = tx.getRepository(UserAccount);
     const actor = await accounts.findOneBy({ id: acting.actor.userId });
@@ -187,29 +191,29 @@ export class UserEditor {
       });
     }
     const { id } = await this.register.get(acting.scope, target.id, tx);
-    const user = await lockedAccount(tx, id);
-    assertMay(acting.actor, act, user);
+    const user = await lockAccount(tx, id);
+    assertAllowed(acting.actor, act, user);
     assertVersion(user, target);
     return user;
   }
 }
 
-const isOfPlatform = (role: Role): boolean => atLeast(role, 'platform_admin');
+const isOfPlatform = (role: UserRole): boolean => atLeast(role, 'platform_admin');
 
-/** The account as it stands now decides which memberships still count. */
+/** The current state of the account decides which memberships still count. */
 async function leaveProjects(tx: Tx, userId: number): Promise<Changes> {
   const [, projects] = await tx.query<[unknown[], number]>(
     `DELETE FROM project_member m USING project p, user_account u
-      WHERE m.user_id = $1 AND p.id = m.project_id AND u.id = m.user_id AND ${PROJECT_OF_PERSON} IS NOT TRUE`,
+      WHERE m.user_id = $1 AND p.id = m.project_id AND u.id = m.user_id AND ${PROJECT_OF_USER} IS NOT TRUE`,
     [userId],
   );
   return changesOf({ projects_left: 0 }, { projects_left: projects });
 }
 
-async function lockedAccount(tx: Tx, id: number): Promise<UserAccount> {
+async function lockAccount(tx: Tx, id: number): Promise<UserAccount> {
   const lock = { mode: 'pessimistic_write' } as const;
   const user = await tx.getRepository(UserAccount).findOne({ where: { id }, lock });
-  if (user === null || user.status === 'deleted') throw absent('user');
+  if (user === null || user.status === 'deleted') throw notFoundFault('user');
   return user;
 }
 
@@ -234,11 +238,10 @@ export async function refuseLastOwner(tx: Tx, user: UserAccount): Promise<void> 
 }
 
 async function requireOrganisation(tx: Tx, id: number): Promise<void> {
-  const found = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 FOR KEY SHARE', [id]);
-  if (found.length === 0) throw absent('organisation');
+  const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 FOR KEY SHARE', [id]);
+  if (rows.length === 0) throw notFoundFault('organisation');
 }
 
-/** A person who pays for others cannot leave the organisation. */
 export async function refusePayer(tx: Tx, user: UserAccount): Promise<void> {
   const [paysFor] = await tx.query<{ what: string; name: string }[]>(
     `SELECT 'organisation' AS what, name FROM organisation WHERE billing_user_id = $1

@@ -4,14 +4,13 @@ import { type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
-import type { Acting, Target } from './acting';
+import type { ActorContext, EditTarget } from './acting';
 import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service';
 
-type Work = (tx: Tx, user: UserAccount) => Promise<void>;
+type ErasureStep = (tx: Tx, user: UserAccount) => Promise<void>;
 
 /**
- * These data of other modules are erased with a person. Ledger, request records and activity log stay,
- * without the name.
+ * Data of other modules that is erased with a user. Ledger, request records and activity log stay, without the name.
  */
 const erasures = [
   'DELETE FROM account_token WHERE user_id = $1',
@@ -25,33 +24,32 @@ const erasures = [
     WHERE u.id = $1 AND ${hasAddress('i.email', 'u.email')}`,
 ];
 
-/** Erases a person for good. Other modules register their own erasure. */
+/** Erases a user permanently. Other modules register their own erasure. */
 @Injectable()
 export class UserErasure {
-  private readonly checks: Work[] = [];
-  private readonly works: Work[] = [];
+  private readonly checks: ErasureStep[] = [];
+  private readonly steps: ErasureStep[] = [];
 
   constructor(
     private readonly editor: UserEditor,
     private readonly sessions: SessionsService,
   ) {}
 
-  /** A check throws why an account cannot be erased yet. */
-  before(check: Work): void {
+  /** Registers a check that throws if an account cannot be erased yet. */
+  addCheck(check: ErasureStep): void {
     this.checks.push(check);
   }
 
-  /** Runs in the transaction of the erasure. */
-  also(work: Work): void {
-    this.works.push(work);
+  addStep(step: ErasureStep): void {
+    this.steps.push(step);
   }
 
-  erase(acting: Acting, target: Target): Promise<Changes> {
+  erase(acting: ActorContext, target: EditTarget): Promise<Changes> {
     const kind = { act: 'hard-delete', action: 'user.deleted' } as const;
     return this.editor.change(acting, target, kind, (tx, user) => this.remove(tx, user));
   }
 
-  /** One's own account; the caller has asked for the proof of who it is. */
+  /** Erases the user's own account; the caller has verified the user. */
   eraseOwn(userId: number): Promise<Changes> {
     return this.editor.changeOwn(userId, 'user.deleted', (tx, user) => this.remove(tx, user));
   }
@@ -60,7 +58,7 @@ export class UserErasure {
     await refuseLastOwner(tx, user);
     await refusePayer(tx, user);
     for (const check of this.checks) await check(tx, user);
-    for (const work of this.works) await work(tx, user);
+    for (const step of this.steps) await step(tx, user);
     for (const statement of erasures) await tx.query(statement, [user.id]);
     await this.sessions.endAll(tx, user.id);
     await tx.getRepository(UserAccount).update(user.id, {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { fault, type Role, type Scope } from '../../kernel';
+import { fault, type UserRole, type Scope } from '../../kernel';
 import {
   Database,
   everyRow,
@@ -7,46 +7,44 @@ import {
   type Page,
   type PageRequest,
   readRows,
-  type Row,
+  type TableRow,
   type Tx,
 } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import type { UserStatus } from '../user-status';
-import { absent } from './acting';
-import { usersWithin } from './within';
+import { notFoundFault } from './acting';
+import { usersWithin } from './scope-conditions';
 
 const COLUMNS =
   'u.id, u.email, u.display_name, u.role, u.status, u.organisation_id, u.department_id, u.billing_type, u.billing_exempt, u.delegate_user_id, u.created_at, u.last_seen_at, u.version';
 
-export interface ListedUser extends Row<'user_account', typeof COLUMNS> {
+export interface ListedUser extends TableRow<'user_account', typeof COLUMNS> {
   readonly organisation: string | null;
   readonly department: string | null;
   readonly delegate: string | null;
 }
 
 export interface UserFilter extends PageRequest {
-  /** It is any part of the name or the address. */
+  /** Matches any part of the name or address. */
   readonly text?: string | null;
-  readonly role?: Role | null;
+  readonly role?: UserRole | null;
   readonly status?: UserStatus | null;
   readonly organisationId?: number | null;
 }
 
-export type UserName = Row<'user_account', 'id, email'> & { readonly name: string };
+export type UserName = TableRow<'user_account', 'id, email'> & { readonly name: string };
 
 const newestFirst = new Keyset([{ sql: 'u.id', kind: 'integer' }], 'descending');
 
-/** Erased accounts are gone for everybody. */
 const selection = `
   SELECT ${COLUMNS}, ${newestFirst.positions}, o.name AS organisation, d.name AS department, payer.email AS delegate
     FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
     LEFT JOIN department d ON d.id = u.department_id LEFT JOIN user_account payer ON payer.id = u.delegate_user_id
    WHERE u.status <> 'deleted'`;
 
-const ROWS_AT_ONCE = 500;
-const MOST_NAMES = 200;
+const PAGE_SIZE = 500;
+const MAX_NAMES = 200;
 
-/** Reads accounts as administrators see them: always those of a scope. */
 @Injectable()
 export class UserRegister {
   constructor(private readonly database: Database) {}
@@ -67,7 +65,7 @@ export class UserRegister {
   }
 
   all(scope: Scope, filter: UserFilter): AsyncIterable<ListedUser> {
-    return everyRow(filter.limit, ROWS_AT_ONCE, (page) => this.page(scope, { ...filter, ...page }));
+    return everyRow(filter.limit, PAGE_SIZE, (page) => this.page(scope, { ...filter, ...page }));
   }
 
   async get(scope: Scope, id: number, tx?: Tx): Promise<ListedUser> {
@@ -78,26 +76,26 @@ export class UserRegister {
       [id, ...within.parameters],
     );
     const [row] = rows;
-    if (row === undefined) throw absent('user');
+    if (row === undefined) throw notFoundFault('user');
     return row;
   }
 
-  /** The number of a person whom a form names in either way, within one organisation where that matters. */
-  async numberOf(
+  /** Returns the id of a user whom a form names by id or address, optionally within one organisation. */
+  async resolveUserId(
     scope: Scope,
-    named: number | string,
+    idOrEmail: number | string,
     { param, organisationId = null }: { readonly param: string; readonly organisationId?: number | null },
   ): Promise<number> {
-    if (typeof named === 'number') return named;
+    if (typeof idOrEmail === 'number') return idOrEmail;
     const within = usersWithin(scope, 3);
-    const [found] = await this.database.query<Row<'user_account', 'id'>>(
+    const [user] = await this.database.query<TableRow<'user_account', 'id'>>(
       `SELECT u.id FROM user_account u
         WHERE u.status <> 'deleted' AND ${hasAddress('u.email', '$1')}
           AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql}
         ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,
-      [named, organisationId, ...within.parameters],
+      [idOrEmail, organisationId, ...within.parameters],
     );
-    if (found !== undefined) return found.id;
+    if (user !== undefined) return user.id;
     throw fault('not_found', {
       param,
       message: 'There is no person with this mail address.',
@@ -105,14 +103,14 @@ export class UserRegister {
     });
   }
 
-  /** Suggestions for a field that names a person, by mail address; others can be typed. */
+  /** Suggestions for a field that names a user, by email address; others can be typed. */
   async names(scope: Scope, organisationId: number | null = null): Promise<UserName[]> {
     const within = usersWithin(scope, 3);
     return this.database.query<UserName>(
       `SELECT u.id, u.display_name AS name, u.email FROM user_account u
         WHERE u.status <> 'deleted' AND ($1::integer IS NULL OR u.organisation_id = $1) AND ${within.sql}
         ORDER BY lower(u.email) LIMIT $2`,
-      [organisationId, MOST_NAMES, ...within.parameters],
+      [organisationId, MAX_NAMES, ...within.parameters],
     );
   }
 }

@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, systemActor } from '../../audit';
 import { DAY_MS, fault } from '../../kernel';
-import { Database, readRows, RepeatingJob, type Row, Settings } from '../../platform';
+import { Database, readRows, RepeatingJob, type TableRow, Settings } from '../../platform';
 import {
-  findRecord,
+  lookUpRecord,
   GRACE_DAYS,
   isProven,
-  type RecordFound,
+  type RecordLookup,
   recordNameOf,
   recordValueOf,
 } from './host-proof';
 
-/** The record to set for a host, and what was found of it. */
 export interface HostProof {
   readonly host: string;
   readonly recordName: string;
@@ -19,9 +18,9 @@ export interface HostProof {
   readonly isProven: boolean;
   readonly provenAt: Date | null;
   readonly checkedAt: Date | null;
-  readonly result: RecordFound['result'] | null;
+  readonly result: RecordLookup['result'] | null;
   readonly found: string | null;
-  /** The proof ends at this time, where the last look-up has not seen the record. */
+  /** When the proof ends, if the last look-up has not seen the record. */
   readonly endsAt: Date | null;
 }
 
@@ -29,12 +28,15 @@ const OWN_COLUMNS =
   'd.host, d.organisation_id, d.proof_value, d.proven_at, d.seen_at, d.checked_at, d.check_result, d.check_found';
 const COLUMNS = `${OWN_COLUMNS}, ${isProven('d')} AS is_proven`;
 
-type ProofRow = Row<'reseller_domain', typeof OWN_COLUMNS> & { readonly isProven: boolean };
+type ProofRow = TableRow<'reseller_domain', typeof OWN_COLUMNS> & { readonly isProven: boolean };
 
-const MOST_HOSTS = 1_000;
-const AT_ONCE = 16;
+const MAX_HOSTS = 1_000;
+const MAX_CONCURRENT = 16;
 
-/** A TXT record proves that a host is the reseller's; it is looked for when entered and every day (ADR 58). */
+/**
+ * A TXT record proves that a host belongs to the reseller; it is looked up when the host is entered, and every day (ADR
+ * 58).
+ */
 @Injectable()
 export class HostProofs {
   constructor(
@@ -45,13 +47,12 @@ export class HostProofs {
 
   async ofOrganisation(organisationId: number): Promise<HostProof[]> {
     const rows = await this.database.rows<ProofRow>(
-      `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.organisation_id = $1 ORDER BY d.host LIMIT ${MOST_HOSTS}`,
+      `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.organisation_id = $1 ORDER BY d.host LIMIT ${MAX_HOSTS}`,
       [organisationId],
     );
     return rows.map(proofOf);
   }
 
-  /** Looks for the record now. */
   async check(organisationId: number, host: string): Promise<HostProof> {
     const [row] = await this.database.rows<ProofRow>(
       `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.host = $1 AND d.organisation_id = $2`,
@@ -64,25 +65,27 @@ export class HostProofs {
     return proof;
   }
 
-  /** The hosts that wait longest come first, so that a job which is cut off goes on with the others the next day. */
+  /**
+   * Hosts that were checked longest ago come first, so that an interrupted job continues with the others the next day.
+   */
   @RepeatingJob({ name: 'host-proofs', cron: '20 4 * * *', deadlineMs: 600_000 })
   async checkAll(signal: AbortSignal): Promise<void> {
     const waiting = await this.database.rows<ProofRow>(
-      `SELECT ${COLUMNS} FROM reseller_domain d ORDER BY d.checked_at NULLS FIRST, d.host LIMIT ${MOST_HOSTS}`,
+      `SELECT ${COLUMNS} FROM reseller_domain d ORDER BY d.checked_at NULLS FIRST, d.host LIMIT ${MAX_HOSTS}`,
     );
     const work = async (): Promise<void> => {
       for (let row = waiting.shift(); row !== undefined && !signal.aborted; row = waiting.shift())
         await this.examine(row);
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, work));
   }
 
   /**
-   * The record of somebody else ends a proof at once. One that is missing, and name servers that do not answer, leave it
-   * for the days of grace.
+   * Another owner's record ends a proof immediately. A missing record, or name servers that do not respond, end it
+   * after the days of grace.
    */
   private async examine({ host, proofValue: value }: ProofRow): Promise<void> {
-    const { result, found } = await findRecord(host, value, this.settings.dnsServers);
+    const { result, found } = await lookUpRecord(host, value, this.settings.dnsServers);
     await this.database.transaction(
       async (tx) => {
         // A host that was removed and entered again meanwhile has another value.

@@ -1,3 +1,3 @@
 export { isProven } from './host-proof';
 export { HostProofs } from './host-proofs.service';
-export { type ResellerDomain, ResellerDomains, wrongLogo } from './reseller-domains.service';
+export { type ResellerDomain, ResellerDomains, invalidLogo } from './reseller-domains.service';

@@ -2,36 +2,34 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Fault, fault, monotonicMs } from '../../kernel';
-import { Database, OwnWrites, readRows, type Row, Settings, type Tx } from '../../platform';
+import { Database, OwnWrites, readRows, type TableRow, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { type Accents, checkAccents } from './accent';
 import { isProven } from './host-proof';
 
-/** The branding of pages under a reseller's host. */
 export interface ResellerDomain {
   readonly host: string;
   readonly organisationId: number;
   readonly name: string;
   readonly accents: Accents | null;
   readonly hasLogo: boolean;
-  /** Changes with the look, so that browsers fetch it anew. */
+  /** Changes with the branding, so that browsers fetch it again. */
   readonly version: string;
-  /** Its people sign in through a provider alone. */
   readonly isProviderOnly: boolean;
-  /** Sign-ins are handed over to a proven host alone, and links of mails lead to no other. */
+  /** Sign-ins are handed over, and links in emails lead, only to proven hosts. */
   readonly isProven: boolean;
 }
 
 export interface DomainFields {
   readonly name: string;
   readonly accents: Accents | null;
-  /** A PNG; null takes it away, left out it stays. */
+  /** A PNG; null removes the logo, undefined keeps it. */
   readonly logo?: Buffer | null | undefined;
 }
 
 const COLUMNS = 'd.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.changed_at';
 
-type DomainRow = Row<'reseller_domain', typeof COLUMNS> & {
+type DomainRow = TableRow<'reseller_domain', typeof COLUMNS> & {
   readonly hasLogo: boolean;
   readonly ssoOnly: boolean;
   readonly isProven: boolean;
@@ -41,18 +39,18 @@ const SELECTION = `
   SELECT ${COLUMNS}, d.logo IS NOT NULL AS has_logo, o.sso_only, ${isProven('d')} AS is_proven
     FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
 
-const MOST_DOMAINS = 1_000;
-/** The longest that a change takes to reach every other node. */
-const FRESH_MS = 1_000;
-const LARGEST_LOGO = 64 * 1024;
+const MAX_DOMAINS = 1_000;
+/** Maximum time until a change reaches every other node. */
+const MAX_STALENESS_MS = 1_000;
+const MAX_LOGO_BYTES = 64 * 1024;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const HOST =
   /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?(?::\d{2,5})?$/;
 
-/** This service keeps the hosts of resellers. Every page asks for them, so a node reads them once a second at most. */
+/** Hosts of resellers. Every page needs them, so a node reads them at most once a second. */
 @Injectable()
 export class ResellerDomains {
-  private known: ReadonlyMap<string, ResellerDomain> = new Map();
+  private domainsByHost: ReadonlyMap<string, ResellerDomain> = new Map();
   private readAt = Number.NEGATIVE_INFINITY;
   private reading?: Promise<void>;
 
@@ -65,24 +63,23 @@ export class ResellerDomains {
     writes.add(() => this.expire());
   }
 
-  /** While the database is away, the last known hosts stay. */
+  /** While the database is unavailable, the last known hosts stay in use. */
   async find(host: string): Promise<ResellerDomain | undefined> {
-    if (monotonicMs() - this.readAt > FRESH_MS) {
+    if (monotonicMs() - this.readAt > MAX_STALENESS_MS) {
       this.reading ??= this.read().finally(() => (this.reading = undefined));
       await this.reading.catch(() => undefined);
     }
-    return this.known.get(host.toLowerCase());
+    return this.domainsByHost.get(host.toLowerCase());
   }
 
   /**
-   * An account's own portal: the oldest proven host of its organisation. Links of mails lead there, wherever they were
-   * asked for. Administrators of the platform sign in at BASE_URL alone.
+   * An account's own portal: the oldest proven host of its organisation, to which links in emails lead. Platform
+   * administrators sign in only at BASE_URL.
    */
   ofAccount(userId: number): Promise<ResellerDomain | undefined> {
     return this.ownPortal('$1', userId);
   }
 
-  /** The same of an account that is known by its address. */
   ofAddress(email: string): Promise<ResellerDomain | undefined> {
     const account = `SELECT a.id FROM user_account a WHERE ${hasAddress('a.email', '$1')}
                       ORDER BY ${closestAddress('a.email', '$1')} LIMIT 1`;
@@ -91,14 +88,14 @@ export class ResellerDomains {
 
   async ofOrganisation(organisationId: number): Promise<ResellerDomain[]> {
     const rows = await this.database.rows<DomainRow>(
-      `${SELECTION} WHERE d.organisation_id = $1 ORDER BY d.created_at, d.host LIMIT ${MOST_DOMAINS}`,
+      `${SELECTION} WHERE d.organisation_id = $1 ORDER BY d.created_at, d.host LIMIT ${MAX_DOMAINS}`,
       [organisationId],
     );
     return rows.map(domainOf);
   }
 
   async logo(host: string): Promise<Buffer | null> {
-    const [row] = await this.database.query<Row<'reseller_domain', 'logo'>>(
+    const [row] = await this.database.query<TableRow<'reseller_domain', 'logo'>>(
       'SELECT logo FROM reseller_domain WHERE host = $1',
       [host],
     );
@@ -109,7 +106,7 @@ export class ResellerDomains {
     return `${new URL(this.settings.baseUrl).protocol}//${host}`;
   }
 
-  /** Adds a host, or changes how it looks. A host belongs to one organisation. */
+  /** Adds a host, or changes its branding. A host belongs to a single organisation. */
   async set(tx: Tx, organisationId: number, host: string, fields: DomainFields): Promise<void> {
     this.checkHost(host);
     if (fields.accents !== null) checkAccents(fields.accents);
@@ -121,7 +118,7 @@ export class ResellerDomains {
       throw hostTaken('This host belongs to another organisation.');
     if (before === undefined) {
       await refuseTooMany(tx);
-      // Sessions of an earlier organisation's portal by this name are not for the new one.
+      // Sessions of an earlier organisation's portal with this name must not work for the new one.
       await tx.query('DELETE FROM session WHERE host = $1', [host]);
     }
     await tx.query(
@@ -141,8 +138,8 @@ export class ResellerDomains {
     );
     const [after] = (await readRows<DomainRow>(tx, `${SELECTION} WHERE d.host = $1`, [host])).map(domainOf);
     const changes = changesOf(
-      before === undefined ? null : recorded(before),
-      after === undefined ? null : recorded(after),
+      before === undefined ? null : auditFields(before),
+      after === undefined ? null : auditFields(after),
     );
     await this.record(tx, 'organisation.domain-set', { organisationId, host, changes });
   }
@@ -172,15 +169,15 @@ export class ResellerDomains {
 
   private checkHost(host: string): void {
     const base = new URL(this.settings.baseUrl);
-    const named = `${base.protocol}//${host}`;
-    const isHost = HOST.test(host) && URL.canParse(named) && new URL(named).host === host;
+    const origin = `${base.protocol}//${host}`;
+    const isHost = HOST.test(host) && URL.canParse(origin) && new URL(origin).host === host;
     if (!isHost)
       throw fault('validation_error', {
         param: 'host',
         message: 'A host is a name such as models.reseller.example.',
         details: { reason: 'host' },
       });
-    if (host === base.host || this.settings.portalOrigins.includes(new URL(named).origin))
+    if (host === base.host || this.settings.portalOrigins.includes(new URL(origin).origin))
       throw hostTaken('This host is one of the installation itself.');
   }
 
@@ -198,16 +195,16 @@ export class ResellerDomains {
   }
 
   private async expire(): Promise<void> {
-    // A read under way may have begun before the change.
+    // A read in progress might have started before the change.
     await this.reading?.catch(() => undefined);
     this.readAt = Number.NEGATIVE_INFINITY;
   }
 
   private async read(): Promise<void> {
     const rows = await this.database.rows<DomainRow>(
-      `${SELECTION} ORDER BY d.created_at LIMIT ${MOST_DOMAINS}`,
+      `${SELECTION} ORDER BY d.created_at LIMIT ${MAX_DOMAINS}`,
     );
-    this.known = new Map(rows.map((row) => [row.host, domainOf(row)]));
+    this.domainsByHost = new Map(rows.map((row) => [row.host, domainOf(row)]));
     this.readAt = monotonicMs();
   }
 }
@@ -224,7 +221,7 @@ const domainOf = (row: DomainRow): ResellerDomain => ({
   isProven: row.isProven,
 });
 
-const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain) => ({
+const auditFields = ({ host, name, accents, hasLogo, version }: ResellerDomain) => ({
   host,
   name,
   accent: accents?.light ?? null,
@@ -233,10 +230,10 @@ const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain) => 
 });
 
 function checkLogo(logo: Buffer): void {
-  if (logo.length > LARGEST_LOGO || !logo.subarray(0, PNG.length).equals(PNG)) throw wrongLogo();
+  if (logo.length > MAX_LOGO_BYTES || !logo.subarray(0, PNG.length).equals(PNG)) throw invalidLogo();
 }
 
-export const wrongLogo = (): Fault =>
+export const invalidLogo = (): Fault =>
   fault('validation_error', {
     param: 'logo',
     message: 'A logo is a PNG of 64 KB at most.',
@@ -248,9 +245,9 @@ const hostTaken = (message: string): Fault =>
 
 async function refuseTooMany(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ count: number }[]>('SELECT count(*)::integer AS count FROM reseller_domain');
-  if ((row?.count ?? 0) >= MOST_DOMAINS)
+  if ((row?.count ?? 0) >= MAX_DOMAINS)
     throw fault('conflict', {
-      message: `There are ${MOST_DOMAINS} hosts already.`,
-      details: { reason: 'hosts-many', most: MOST_DOMAINS },
+      message: `There are ${MAX_DOMAINS} hosts already.`,
+      details: { reason: 'hosts-many', most: MAX_DOMAINS },
     });
 }

@@ -1,2 +1,2 @@
-export { type Role, roles, isRole, atLeast, mayGrant, isAdministrator } from './roles';
+export { type UserRole, roles, isRole, atLeast, canGrant, isAdministrator } from './roles';
 export { platformScope, type Scope, type Actor, scopeOf } from './scope';

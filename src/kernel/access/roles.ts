@@ -1,4 +1,4 @@
-/** They go from the least to the most powerful; the position is the rank. */
+/** Ordered from least to most powerful; the index is the rank. */
 export const roles = [
   'user',
   'department_admin',
@@ -8,17 +8,18 @@ export const roles = [
   'platform_owner',
 ] as const;
 
-export type Role = (typeof roles)[number];
+export type UserRole = (typeof roles)[number];
 
-export const isRole = (value: unknown): value is Role => roles.includes(value as Role);
+export const isRole = (value: unknown): value is UserRole => roles.includes(value as UserRole);
 
-// A role that is not in the ladder ranks below everyone: unknown never means more.
-const rank = (role: Role): number => roles.indexOf(role);
+// A role outside the ladder ranks below every other.
+const rank = (role: UserRole): number => roles.indexOf(role);
 
-export const atLeast = (role: Role, minimum: Role): boolean => isRole(minimum) && rank(role) >= rank(minimum);
+export const atLeast = (role: UserRole, minimum: UserRole): boolean =>
+  isRole(minimum) && rank(role) >= rank(minimum);
 
-export const isAdministrator = (role: Role): boolean => atLeast(role, 'department_admin');
+export const isAdministrator = (role: UserRole): boolean => atLeast(role, 'department_admin');
 
 /** Only administrators grant roles, and never one above their own. */
-export const mayGrant = (actor: Role, target: Role): boolean =>
+export const canGrant = (actor: UserRole, target: UserRole): boolean =>
   isAdministrator(actor) && atLeast(actor, target);

@@ -1,9 +1,9 @@
-import { atLeast, type Role } from './roles';
+import { atLeast, type UserRole } from './roles';
 
-/** The root key and the command line have this scope. */
+/** Scope of the root key and the command line. */
 export const platformScope: Scope = { kind: 'platform' };
 
-/** An actor may see the data of a scope, which is the first argument of every read. */
+/** Data that an actor can see; the first argument of every read. */
 export type Scope =
   | { readonly kind: 'platform' }
   | { readonly kind: 'organisation'; readonly organisationId: number }
@@ -19,7 +19,7 @@ export interface Actor {
   readonly userId: number;
   readonly email: string;
   readonly displayName: string;
-  readonly role: Role;
+  readonly role: UserRole;
   readonly organisationId: number | null;
   readonly departmentId: number | null;
   readonly sessionId: string;
@@ -28,7 +28,7 @@ export interface Actor {
 
 export type ScopeHolder = Pick<Actor, 'userId' | 'role' | 'organisationId' | 'departmentId'>;
 
-/** A role without the organisation or department it rules over falls back to the narrower scope. */
+/** A role without its organisation or department falls back to the narrower scope. */
 export function scopeOf({ userId, role, organisationId, departmentId }: ScopeHolder): Scope {
   if (atLeast(role, 'platform_admin')) return { kind: 'platform' };
   if (organisationId !== null && atLeast(role, 'org_admin')) return { kind: 'organisation', organisationId };

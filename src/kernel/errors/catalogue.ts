@@ -1,5 +1,5 @@
 import { type ErrorCode, faultGroups } from './data';
-import { classActions, ownActions } from './data/actions';
+import { classActions, codeActions } from './data/actions';
 import type { ActionClass, FaultGroup } from './data/group';
 import { reachableCodes } from './reachable';
 
@@ -23,9 +23,8 @@ export interface CatalogueEntry {
   readonly status: number;
   readonly type: ErrorType;
   readonly humanMessage: string;
-  /** The suggested next step. */
   readonly action: string;
-  /** The same request, sent again unchanged, may succeed and does no harm. */
+  /** Repeating the request unchanged might succeed and does no harm. */
   readonly retryable: boolean;
   readonly reach: 'reachable' | 'reserved';
 }
@@ -56,7 +55,7 @@ const entriesOf = ({ actionClass, status, retryable, messages }: FaultGroup): Ca
       status,
       type: errorTypeOf(status),
       humanMessage,
-      action: ownActions[code] ?? classActions[actionClass],
+      action: codeActions[code] ?? classActions[actionClass],
       retryable,
       reach: reachableCodes.has(code) ? 'reachable' : 'reserved',
     });
@@ -71,7 +70,6 @@ export const catalogue: ReadonlyMap<ErrorCode, CatalogueEntry> = new Map(
 
 export const isErrorCode = (value: unknown): value is ErrorCode => catalogue.has(value as ErrorCode);
 
-/** An entry as `GET /v1/errors` shows it. */
 export interface PublicEntry {
   code: ErrorCode;
   type: ErrorType;

@@ -1,32 +1,31 @@
 import { type CatalogueEntry, catalogue, type ErrorCode } from './catalogue';
 
-export interface FaultOptions {
+export interface FaultInit {
   /** A more specific text in place of the catalogue's. */
   message?: string;
-  /** The parameter at fault. */
   param?: string;
-  /** Structured facts for programs; `supplier` holds a supplier's own wording, `errors` validation issues. */
+  /** Machine-readable details; `supplier` holds a supplier's own wording, `errors` validation issues. */
   details?: Record<string, unknown>;
   retryAfterSeconds?: number;
   resetsAt?: Date;
   status?: number;
-  /** The code for records and metrics, where it differs from the code that is sent. */
+  /** The code for records and metrics if it differs from the code that is sent. */
   outcome?: string;
   /** The vendor's own code, which clients recognise, in place of the catalogue's. */
   sentCode?: string;
   cause?: unknown;
 }
 
-/** The service's only expected exception: a code of the catalogue with the facts of this occurrence. */
+/** The only expected exception: a code of the catalogue with the details of this occurrence. */
 export class Fault extends Error {
   readonly code: ErrorCode;
   readonly entry: CatalogueEntry;
-  readonly options: Readonly<FaultOptions>;
+  readonly options: Readonly<FaultInit>;
 
-  constructor(code: ErrorCode, options: FaultOptions = {}) {
+  constructor(code: ErrorCode, options: FaultInit = {}) {
     const entry = catalogue.get(code);
     if (!entry) throw new RangeError(`not a code of the catalogue: ${String(code)}`);
-    // A refusal is no bug: its stack is never read, and capturing one costs more than everything else.
+    // A client error is not a bug: its stack is never read, and capturing it costs more than everything else.
     const limit = Error.stackTraceLimit;
     if ((options.status ?? entry.status) < 500) Error.stackTraceLimit = 0;
     super(
@@ -54,17 +53,17 @@ export class Fault extends Error {
 
 Object.defineProperty(Fault.prototype, 'name', { value: 'Fault', configurable: true, writable: true });
 
-export const fault = (code: ErrorCode, options?: FaultOptions): Fault => new Fault(code, options);
+export const fault = (code: ErrorCode, options?: FaultInit): Fault => new Fault(code, options);
 
 export interface ValidationIssue {
-  /** It says where: `['query', 'days']`, `['body', 'items', 0, 'name']`. */
+  /** Location of the issue: `['query', 'days']`, `['body', 'items', 0, 'name']`. */
   loc: (string | number)[];
   msg: string;
   type: string;
 }
 
 /** `validation_error` with its issues; the first one names the parameter. */
-export function validationFault(issues: ValidationIssue[], options: FaultOptions = {}): Fault {
+export function validationFault(issues: ValidationIssue[], options: FaultInit = {}): Fault {
   const path = issues[0]?.loc.slice(1) ?? [];
   return fault('validation_error', {
     ...(path.length > 0 ? { param: path.join('.') } : {}),
@@ -73,15 +72,15 @@ export function validationFault(issues: ValidationIssue[], options: FaultOptions
   });
 }
 
-/** `missing_fields` with the names of those fields that were left out. */
+/** `missing_fields` with the names of the absent fields. */
 export function missingFields(fields: Readonly<Record<string, unknown>>): Fault {
   const required = Object.keys(fields).filter((name) => fields[name] === undefined);
   return fault('missing_fields', { details: { required } });
 }
 
-export type Place = 'path' | 'query' | 'body';
+export type ParameterLocation = 'path' | 'query' | 'body';
 
-const ofParameters: ReadonlySet<ErrorCode> = new Set([
+const parameterCodes: ReadonlySet<ErrorCode> = new Set([
   'validation_error',
   'invalid_request',
   'invalid_json',
@@ -89,16 +88,16 @@ const ofParameters: ReadonlySet<ErrorCode> = new Set([
   'unsupported_parameter',
 ]);
 
-/** The parameters that a fault names; null for a fault of something else. */
+/** Returns the parameters that a fault names; null if the fault concerns something else. */
 function parametersOf({ code, options }: Fault): readonly string[] | null {
-  if (!ofParameters.has(code) || options.status !== undefined) return null;
+  if (!parameterCodes.has(code) || options.status !== undefined) return null;
   if (options.param !== undefined) return [options.param];
   const required = (options.details?.['required'] ?? []) as readonly string[];
   const names = required.filter((name) => /^\w+$/.test(name));
   return names.length === 0 && code === 'invalid_request' ? null : names;
 }
 
-export const isOfParameters = (problem: Fault): boolean => parametersOf(problem) !== null;
+export const isParameterFault = (problem: Fault): boolean => parametersOf(problem) !== null;
 
 const issueTypes: Partial<Record<ErrorCode, string>> = {
   missing_fields: 'missing',
@@ -107,10 +106,10 @@ const issueTypes: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * A fault of parameters as the portal tells of it: one code, and the place of each. Services know a parameter by its
- * name alone, and the programming interface answers their faults with their own codes.
+ * Converts a fault of parameters to the portal's form: one code, and a location per parameter. Services know parameters
+ * only by name, and the API keeps their codes.
  */
-export function asValidation(problem: Fault, placeOf: (name: string) => Place): Fault {
+export function toValidationFault(problem: Fault, locationOf: (name: string) => ParameterLocation): Fault {
   const { code, options, humanMessage } = problem;
   const names = parametersOf(problem);
   const errors = options.details?.['errors'];
@@ -119,8 +118,8 @@ export function asValidation(problem: Fault, placeOf: (name: string) => Place): 
   const issues = names.map((name): ValidationIssue => {
     const [first = name, ...rest] = name.split('.');
     const deeper = rest.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-    return { loc: [placeOf(first), first, ...deeper], msg: humanMessage, type };
+    return { loc: [locationOf(first), first, ...deeper], msg: humanMessage, type };
   });
-  const whole: ValidationIssue = { loc: ['body'], msg: humanMessage, type };
-  return validationFault(issues.length > 0 ? issues : [whole], { ...options, message: humanMessage });
+  const bodyIssue: ValidationIssue = { loc: ['body'], msg: humanMessage, type };
+  return validationFault(issues.length > 0 ? issues : [bodyIssue], { ...options, message: humanMessage });
 }

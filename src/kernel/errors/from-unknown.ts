@@ -58,7 +58,7 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // No descriptor is left to connect with.
+  // No file descriptor is left to connect with.
   'EMFILE',
   'ENFILE',
 ]);
@@ -69,7 +69,7 @@ const socketCodes: ReadonlySet<unknown> = new Set([
  */
 const connectionState = /^(?:08\w{3}|57P0[1234]|53300|3D000|57014|55P03)$/;
 
-/** The driver gives these no code. */
+/** Messages of driver errors that have no code. */
 const connectionMessages = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
@@ -78,25 +78,25 @@ const connectionMessages = [
   'Client was closed and is not queryable',
 ];
 
-function lostDatabase(layer: unknown): boolean {
+function isLostConnection(layer: unknown): boolean {
   const code = property(layer, 'code');
   if (socketCodes.has(code)) return true;
   if (typeof code === 'string') return connectionState.test(code);
   const message = property(layer, 'message');
-  return typeof message === 'string' && connectionMessages.some((start) => message.startsWith(start));
+  return typeof message === 'string' && connectionMessages.some((prefix) => message.startsWith(prefix));
 }
 
-/** The database stores every character but NUL, which no honest client sends. */
-const unstorable: ReadonlySet<unknown> = new Set(['22021', '22P05']);
+/** SQL states for texts with NUL, the only character that the database cannot store. */
+const unstorableTextStates: ReadonlySet<unknown> = new Set(['22021', '22P05']);
 
 function fromDatabase(error: unknown): Fault | undefined {
   for (const layer of layersOf(error)) {
-    if (unstorable.has(property(layer, 'code')))
+    if (unstorableTextStates.has(property(layer, 'code')))
       return fault('invalid_request', {
         message: 'A text has a character that no text can have.',
         cause: error,
       });
-    if (lostDatabase(layer)) return fault('service_unavailable', { retryAfterSeconds: 1, cause: error });
+    if (isLostConnection(layer)) return fault('service_unavailable', { retryAfterSeconds: 1, cause: error });
   }
   return undefined;
 }
@@ -118,7 +118,7 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
   [504, 'timeout'],
 ]);
 
-/** The framework's exceptions, recognised by their two methods so that nothing is imported for it. */
+/** Recognises the framework's exceptions by their two methods, so that nothing has to be imported. */
 function fromHttpException(error: unknown): Fault | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const getStatus: unknown = Reflect.get(error, 'getStatus');

@@ -6,8 +6,8 @@ export {
   fault,
   missingFields,
   validationFault,
-  type FaultOptions,
-  type Place,
+  type FaultInit,
+  type ParameterLocation,
   type ValidationIssue,
 } from './fault';
 export { fromUnknown } from './from-unknown';
@@ -19,8 +19,8 @@ export {
   renderPortal,
   renderPageModel,
   type ErrorPageModel,
-  type Rendered,
+  type RenderedError,
 } from './render';
-export { thrownWords } from './thrown-words';
+export { thrownMessage } from './thrown-message';
 export { underlyingCause } from './underlying-cause';
 export { sseFault } from './render-sse';

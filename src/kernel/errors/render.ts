@@ -1,10 +1,16 @@
 import { parseJsonText } from '../json/parse-json-text';
 import { catalogue, type ErrorCode, errorTypeOf, isErrorCode } from './catalogue';
-import { asValidation, type Fault, type FaultOptions, isOfParameters, type Place } from './fault';
+import {
+  toValidationFault,
+  type Fault,
+  type FaultInit,
+  isParameterFault,
+  type ParameterLocation,
+} from './fault';
 
-export interface Rendered {
+export interface RenderedError {
   status: number;
-  /** The names are in lower case. */
+  /** Names are in lower case. */
   headers: Record<string, string>;
   body: object;
 }
@@ -16,7 +22,7 @@ export interface ErrorFields {
   type: string;
   message: string;
   human_message: string;
-  /** It is null where no field is at fault. */
+  /** Null if no single field is invalid. */
   param: string | null;
   request_id: string;
   retryable: boolean;
@@ -28,7 +34,7 @@ export interface ErrorFields {
 const bigintsAsText = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? value.toString() : value;
 
-/** Details are free-form: what JSON cannot hold must not turn a refusal into a crash. */
+/** Details are free-form; a value that JSON cannot hold must not crash the error response. */
 function plainDetails(details: Record<string, unknown>): unknown {
   try {
     return parseJsonText(JSON.stringify(details, bigintsAsText));
@@ -60,7 +66,7 @@ function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: s
 const isoTime = (instant: Date | undefined): string | undefined =>
   instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
 
-/** These are whole seconds, at least one; every 429 and 503 that a repetition may mend has them. */
+/** Whole seconds, at least one; every 429 and 503 that is retryable has a value. */
 function retryAfterOf(fault: Fault, status: number): number | undefined {
   const { retryAfterSeconds } = fault.options;
   if (retryAfterSeconds === undefined)
@@ -73,34 +79,40 @@ function headersOf(fault: Fault, requestId: string, status: number): Record<stri
   const headers: Record<string, string> = { 'x-request-id': requestId, 'request-id': requestId };
   const retryAfter = retryAfterOf(fault, status);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
-  // Clients repeat a 401, a 409 or a 500 by themselves unless they are told not to.
+  // Clients retry a 401, a 409 or a 500 unless told not to.
   if (!fault.entry.retryable) headers['x-should-retry'] = 'false';
   return headers;
 }
 
 const CODE = /^[a-z][a-z0-9_]{0,63}$/;
 const types: ReadonlySet<string> = new Set([...catalogue.values()].map(({ type }) => type));
-/** Codes that say less than a supplier's own. Clients act on `context_length_exceeded`, so that one stays. */
+/**
+ * Codes that are less specific than a supplier's own. `context_length_exceeded` is not among them: clients act on it.
+ */
 const generalCodes: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
   'request_rejected',
   'request_too_large',
 ]);
 
-/** A supplier's code keeps its identity if it has the form of ours and means nothing here. */
+/** A supplier's code is passed on if it has our format and no meaning here. */
 function codeOf({ code, options }: Fault): string {
   if (options.sentCode !== undefined) return options.sentCode;
-  const own = generalCodes.has(code) ? supplierOf(options).code : undefined;
-  const isFree = typeof own === 'string' && CODE.test(own) && !isErrorCode(own) && !types.has(own);
-  return isFree ? own : code;
+  const supplierCode = generalCodes.has(code) ? supplierOf(options).code : undefined;
+  const isFree =
+    typeof supplierCode === 'string' &&
+    CODE.test(supplierCode) &&
+    !isErrorCode(supplierCode) &&
+    !types.has(supplierCode);
+  return isFree ? supplierCode : code;
 }
 
-function supplierOf({ details }: FaultOptions): { message?: unknown; code?: unknown } {
+function supplierOf({ details }: FaultInit): { message?: unknown; code?: unknown } {
   const supplier = details?.supplier;
   return typeof supplier === 'object' && supplier !== null ? supplier : { message: supplier };
 }
 
-/** Clients show this text and nothing else, and recognise some failures by it: the supplier's words belong in it. */
+/** Clients show only this text and recognise some failures by it, so the supplier's wording is included. */
 function withSupplierWording(fault: Fault): string {
   const wording = supplierWording(fault);
   return wording === null ? fault.humanMessage : `${fault.humanMessage} ${wording}`;
@@ -114,8 +126,7 @@ function supplierWording({ options }: Fault): string | null {
 export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
   fieldsOf(fault, requestId, errorTypeOf(fault.status), withSupplierWording(fault));
 
-/** It renders for `/v1`, except for the messages routes. */
-export function renderGateway(fault: Fault, requestId: string): Rendered {
+export function renderGateway(fault: Fault, requestId: string): RenderedError {
   return {
     status: fault.status,
     headers: headersOf(fault, requestId, fault.status),
@@ -123,7 +134,7 @@ export function renderGateway(fault: Fault, requestId: string): Rendered {
   };
 }
 
-/** The categories that clients of the messages dialect know. */
+/** Error types that clients of the messages dialect know. */
 function messagesTypeOf(status: number): string {
   if (status === 409) return 'invalid_request_error';
   if (status === 413) return 'request_too_large';
@@ -144,8 +155,7 @@ export function messagesError(fault: Fault, requestId: string): MessagesErrorBod
   return { type: 'error', error, request_id: requestId };
 }
 
-/** It renders for `/v1/messages` and its token count. */
-export function renderMessages(fault: Fault, requestId: string): Rendered {
+export function renderMessages(fault: Fault, requestId: string): RenderedError {
   return {
     status: fault.status,
     headers: headersOf(fault, requestId, fault.status),
@@ -153,16 +163,16 @@ export function renderMessages(fault: Fault, requestId: string): Rendered {
   };
 }
 
-/** The gateway refuses bad values with 400, the portal with 422. */
-export const portalStatusOf = (fault: Fault): number => (isOfParameters(fault) ? 422 : fault.status);
+/** The gateway rejects invalid values with 400, the portal with 422. */
+export const portalStatusOf = (fault: Fault): number => (isParameterFault(fault) ? 422 : fault.status);
 
-/** It renders JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
+/** Renders JSON for the portal: the fields that older clients read, plus those of the gateway. */
 export function renderPortal(
   problem: Fault,
   requestId: string,
-  placeOf: (name: string) => Place = () => 'body',
-): Rendered {
-  const fault = asValidation(problem, placeOf);
+  locationOf: (name: string) => ParameterLocation = () => 'body',
+): RenderedError {
+  const fault = toValidationFault(problem, locationOf);
   const status = portalStatusOf(fault);
   const { type: _category, ...fields } = fieldsOf(fault, requestId, '', fault.humanMessage);
   return {
@@ -176,7 +186,6 @@ export function renderPortal(
   };
 }
 
-/** The error pages show these. */
 export interface ErrorPageModel {
   status: number;
   code: ErrorCode;

@@ -10,35 +10,33 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
-/** It says where a value stands in the bytes of a JSON text. */
-export interface ValuePlace {
+export interface ValueRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The positions of the values under these names, from the outermost object inwards: several where a name is repeated.
- * A number is a place in a list.
- * `bytes` must be valid JSON.
+ * Byte ranges of the values at this path from the outermost object; several if a name is repeated. Numbers are array
+ * indexes, and `bytes` must be valid JSON.
  */
-export function findMembers(bytes: Buffer, ...names: readonly (string | number)[]): ValuePlace[] {
-  let places: ValuePlace[] = [{ start: skipSpace(bytes, 0), end: bytes.length }];
+export function findMembers(bytes: Buffer, ...names: readonly (string | number)[]): ValueRange[] {
+  let ranges: ValueRange[] = [{ start: skipSpace(bytes, 0), end: bytes.length }];
   for (const name of names) {
-    const found: ValuePlace[] = [];
-    for (const { start } of places) {
-      if (typeof name === 'string') collectMembers(bytes, start, name, found);
-      else found.push(...itemAt(bytes, start, name));
+    const matches: ValueRange[] = [];
+    for (const { start } of ranges) {
+      if (typeof name === 'string') collectMembers(bytes, start, name, matches);
+      else matches.push(...itemAt(bytes, start, name));
     }
-    places = found;
+    ranges = matches;
   }
-  return places;
+  return ranges;
 }
 
 /**
- * The same by a text search, for a member that is known to exist. In a text without escaped letters the name
- * occurs literally, so a single occurrence is the member. It is null where the search is inconclusive.
+ * Finds an existing member by text search; null if the search is inconclusive. Without escaped letters, a single
+ * occurrence of the name is the member.
  */
-export function findSoleMember(text: string, name: string): ValuePlace | null {
+export function findSoleMember(text: string, name: string): ValueRange | null {
   const quoted = `"${name}"`;
   const at = text.indexOf(quoted);
   if (at === -1 || text.includes('\\u') || text.includes(quoted, at + quoted.length)) return null;
@@ -57,29 +55,29 @@ function skipSpaceIn(text: string, from: number): number {
   return at;
 }
 
-function collectMembers(bytes: Buffer, from: number, name: string, found: ValuePlace[]): void {
+function collectMembers(bytes: Buffer, from: number, name: string, matches: ValueRange[]): void {
   if (bytes[from] !== OPEN_OBJECT) return;
   let at = skipSpace(bytes, from + 1);
   while (bytes[at] === QUOTE) {
     const nameEnd = endOfString(bytes, at);
-    const isWanted = isName(bytes, at + 1, nameEnd - 1, name);
+    const isMatch = isName(bytes, at + 1, nameEnd - 1, name);
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return;
     const start = skipSpace(bytes, at + 1);
     const end = endOfValue(bytes, start);
-    if (isWanted) found.push({ start, end });
+    if (isMatch) matches.push({ start, end });
     at = skipSpace(bytes, end);
     if (bytes[at] !== COMMA) return;
     at = skipSpace(bytes, at + 1);
   }
 }
 
-function itemAt(bytes: Buffer, from: number, place: number): ValuePlace[] {
+function itemAt(bytes: Buffer, from: number, index: number): ValueRange[] {
   if (bytes[from] !== OPEN_ARRAY) return [];
   let start = skipSpace(bytes, from + 1);
-  for (let left = place; bytes[start] !== CLOSE_ARRAY; left -= 1) {
+  for (let remaining = index; bytes[start] !== CLOSE_ARRAY; remaining -= 1) {
     const end = endOfValue(bytes, start);
-    if (left === 0) return [{ start, end }];
+    if (remaining === 0) return [{ start, end }];
     const comma = skipSpace(bytes, end);
     if (bytes[comma] !== COMMA) return [];
     start = skipSpace(bytes, comma + 1);
@@ -87,7 +85,7 @@ function itemAt(bytes: Buffer, from: number, place: number): ValuePlace[] {
   return [];
 }
 
-/** A name may be written with escapes. */
+/** Compares a name that might contain escapes. */
 function isName(bytes: Buffer, start: number, end: number, name: string): boolean {
   let isSame = end - start === name.length;
   for (let at = start; at < end; at += 1) {
@@ -104,7 +102,7 @@ export function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** It returns the place behind the closing quotation mark. */
+/** Returns the position after the closing quotation mark. */
 export function endOfString(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
@@ -114,7 +112,7 @@ export function endOfString(bytes: Buffer, from: number): number {
 export function endOfValue(bytes: Buffer, from: number): number {
   const first = bytes[from];
   if (first === QUOTE) return endOfString(bytes, from);
-  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfWord(bytes, from);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfLiteral(bytes, from);
   let depth = 0;
   let at = from;
   while (at < bytes.length) {
@@ -130,7 +128,7 @@ export function endOfValue(bytes: Buffer, from: number): number {
   return at;
 }
 
-function endOfWord(bytes: Buffer, from: number): number {
+function endOfLiteral(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length) {
     const byte = bytes[at]!;

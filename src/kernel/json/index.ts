@@ -1,17 +1,17 @@
-export { editedJsonObject, editJson, editJsonInPieces, type JsonEdits } from './edit-json';
-export { findMembers, findSoleMember, type ValuePlace } from './find-members';
-export { readJsonText, type WrittenFields } from './json-reader';
+export { editedJsonObject, editJson, editJsonInParts, type JsonEdits } from './edit-json';
+export { findMembers, findSoleMember, type ValueRange } from './find-members';
+export { readJsonText, type VerbatimFields } from './json-reader';
 export { JsonText, printJson } from './json-text';
-export { hasEscapedName, isJsonParseFaulty, parseJsonText } from './parse-json-text';
+export { hasEscapedName, hasJsonParseBug, parseJsonText } from './parse-json-text';
 export { printJsonInSlices } from './print-in-slices';
 export {
   isLong,
   type JsonFields,
-  type JsonObjectText,
+  type ParsedJsonObject,
   parseJsonInSlices,
-  printedInSlices,
+  printJsonObjectInSlices,
   printedJsonObject,
   readJsonObject,
-  readWritten,
+  readVerbatim,
 } from './read-json-object';
 export { type JsonChange, spliceJson } from './splice-json';

@@ -1,10 +1,10 @@
-import { DuplicateName } from './duplicate-name';
+import { DuplicateNameError } from './duplicate-name-error';
 import { JsonText } from './json-text';
 
 interface OpenValue {
-  /** Numbers within it stay as they were written. */
+  /** Numbers within keep their original text. */
   readonly isExact: boolean;
-  /** The value begins here, when its whole text is wanted. */
+  /** Start of the value if its original text is needed. */
   readonly writtenFrom?: number | undefined;
 }
 
@@ -20,23 +20,20 @@ interface OpenObject extends OpenValue {
   name: string;
 }
 
-/** A string value of which only a part was read. */
 interface OpenString {
   readonly parts: string[];
 }
 
-/** The names of fields whose values belong to someone else: they are passed on and never reckoned with. */
-export interface WrittenFields {
-  /** An object under such a name is read as the text that it was. */
+/** Names of fields whose values are passed on unchanged and never interpreted. */
+export interface VerbatimFields {
+  /** An object under such a name is read as its original text. */
   readonly texts?: ReadonlySet<string>;
-  /** Within the value under such a name, a number that a double would change is read as it was written. */
+  /** Within the value under such a name, a number that a double would change keeps its original text. */
   readonly numbers?: ReadonlySet<string>;
 }
 
-interface ReaderOptions extends WrittenFields {
-  /** A number becomes a double unless this function says otherwise. */
+interface ReaderOptions extends VerbatimFields {
   readonly numberOf?: (text: string) => unknown;
-  /** A name that stands twice in one object is an error. */
   readonly uniqueNames?: boolean;
 }
 
@@ -44,17 +41,17 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-const space = /[ \t\n\r]*/y;
-const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const word = /true|false|null/y;
-const words: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
+const spacePattern = /[ \t\n\r]*/y;
+const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const literalPattern = /true|false|null/y;
+const literals: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
 
-/** A double would be printed otherwise than these digits. */
+/** True if converting the digits to a double would change them. */
 export const isRounded = (digits: string): boolean => JSON.stringify(Number(digits)) !== digits;
 
 /**
- * A JSON parser with the grammar and results of `JSON.parse`. It reads texts that V8 misreads, and long texts in
- * steps. It uses no recursion, so depth is harmless.
+ * A JSON parser with the grammar and results of `JSON.parse`, for texts that V8 misreads and for long texts read in
+ * steps. Depth is harmless, since nothing recurses.
  */
 export const readJsonText = (text: string, options: ReaderOptions = {}): unknown =>
   new JsonReader(text, options).advance(Infinity, Infinity)!.value;
@@ -69,20 +66,20 @@ export class JsonReader {
     private readonly options: ReaderOptions = {},
   ) {}
 
-  /** Reads about so many values or characters; returns the whole once it is read. */
+  /** Reads up to about this many values or characters; returns the result once the text is complete. */
   advance(values: number, characters: number): { readonly value: unknown } | undefined {
     const stop = this.at + characters;
-    for (let left = values; left > 0 && this.at < stop; left -= 1) {
-      const begun =
-        this.openString === undefined ? this.beginValue(stop) : this.string(this.openString, stop);
-      const whole = begun === undefined ? undefined : this.closeValue(begun.value);
-      if (whole !== undefined) return whole;
+    for (let remaining = values; remaining > 0 && this.at < stop; remaining -= 1) {
+      const element =
+        this.openString === undefined ? this.startValue(stop) : this.string(this.openString, stop);
+      const result = element === undefined ? undefined : this.closeValue(element.value);
+      if (result !== undefined) return result;
     }
     return undefined;
   }
 
-  /** A scalar or an empty container; undefined where more has to be read first. */
-  private beginValue(stop: number): { readonly value: unknown } | undefined {
+  /** Returns a scalar or an empty container; undefined if more has to be read first. */
+  private startValue(stop: number): { readonly value: unknown } | undefined {
     this.skipSpace();
     const character = this.text[this.at];
     if (character === '"') {
@@ -90,32 +87,32 @@ export class JsonReader {
       return this.string((this.openString = { parts: [] }), stop);
     }
     if (character === '{') {
-      const opened = this.opened(this.at);
-      if (this.isClosedAtOnce('}')) return { value: {} };
-      this.open.push({ ...opened, fields: {}, name: this.name() });
+      const attributes = this.openValue(this.at);
+      if (this.skipIfEmpty('}')) return { value: {} };
+      this.open.push({ ...attributes, fields: {}, name: this.name() });
       return undefined;
     }
     if (character === '[') {
-      const { isExact } = this.opened(this.at);
-      if (this.isClosedAtOnce(']')) return { value: [] };
+      const { isExact } = this.openValue(this.at);
+      if (this.skipIfEmpty(']')) return { value: [] };
       this.open.push({ isExact, items: [] });
       return undefined;
     }
-    const digits = this.match(number);
+    const digits = this.match(numberPattern);
     if (digits !== undefined) return { value: this.numberOf(digits) };
-    const found = this.match(word);
-    if (found === undefined) throw this.unexpected();
-    return { value: words[found] };
+    const literal = this.match(literalPattern);
+    if (literal === undefined) throw this.unexpected();
+    return { value: literals[literal] };
   }
 
-  private opened(at: number): OpenValue {
+  private openValue(at: number): OpenValue {
     const { texts, numbers } = this.options;
     const parent = this.open.at(-1);
     if (parent === undefined || (texts === undefined && numbers === undefined)) return { isExact: false };
     const name = parent.items ? undefined : parent.name;
     const isExact = parent.isExact || (name !== undefined && numbers?.has(name) === true);
-    const isWritten = !isExact && name !== undefined && texts?.has(name) === true;
-    return { isExact, writtenFrom: isWritten ? at : undefined };
+    const isVerbatim = !isExact && name !== undefined && texts?.has(name) === true;
+    return { isExact, writtenFrom: isVerbatim ? at : undefined };
   }
 
   private numberOf(digits: string): unknown {
@@ -124,7 +121,7 @@ export class JsonReader {
     return isExact ? new JsonText(digits) : Number(digits);
   }
 
-  private isClosedAtOnce(closing: string): boolean {
+  private skipIfEmpty(closing: string): boolean {
     this.at += 1;
     this.skipSpace();
     if (this.text[this.at] !== closing) return false;
@@ -132,18 +129,21 @@ export class JsonReader {
     return true;
   }
 
-  /** Puts a value where it belongs, and closes the containers that end with it; the whole at the end of the text. */
+  /**
+   * Adds a value to its container and closes the containers that end with it; returns the result at the end of the
+   * text.
+   */
   private closeValue(value: unknown): { readonly value: unknown } | undefined {
-    let closed = value;
+    let current = value;
     for (;;) {
       const parent = this.open.at(-1);
       this.skipSpace();
       if (parent === undefined) {
         if (this.at < this.text.length) throw this.unexpected();
-        return { value: closed };
+        return { value: current };
       }
-      if (parent.items) parent.items.push(closed);
-      else this.setField(parent, closed);
+      if (parent.items) parent.items.push(current);
+      else this.setField(parent, current);
       const character = this.text[this.at];
       if (character === ',') {
         this.at += 1;
@@ -154,17 +154,17 @@ export class JsonReader {
       }
       if (character !== (parent.items ? ']' : '}')) throw this.unexpected();
       this.at += 1;
-      closed = parent.items ?? parent.fields;
+      current = parent.items ?? parent.fields;
       if (parent.writtenFrom !== undefined)
-        closed = new JsonText(this.text.slice(parent.writtenFrom, this.at));
+        current = new JsonText(this.text.slice(parent.writtenFrom, this.at));
       this.open.pop();
     }
   }
 
-  /** As `JSON.parse` does it, the last of several counts, and `__proto__` becomes a field like any other. */
+  /** As in `JSON.parse`, the last duplicate wins, and `__proto__` is an ordinary field. */
   private setField({ fields, name }: OpenObject, value: unknown): void {
     if (this.options.uniqueNames === true && Object.hasOwn(fields, name))
-      throw new DuplicateName(this.path());
+      throw new DuplicateNameError(this.path());
     if (name !== '__proto__') fields[name] = value;
     else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
   }
@@ -185,7 +185,7 @@ export class JsonReader {
     return value;
   }
 
-  /** Reads on in a string, behind its opening mark; undefined where it goes on behind `stop`. */
+  /** Continues a string after its opening quotation mark; undefined if it extends beyond `stop`. */
   private string(string: OpenString, stop: number): { readonly value: string } | undefined {
     const { text } = this;
     const start = this.at;
@@ -200,31 +200,31 @@ export class JsonReader {
       this.at += code !== BACKSLASH ? 1 : text.charCodeAt(this.at + 1) === LETTER_U ? 6 : 2;
     }
     const raw = text.slice(start, this.at);
-    // V8 reads a string that stands alone correctly, escapes and all.
-    const read = isPlain ? raw : (JSON.parse(`"${raw}"`) as string);
+    // V8 reads a standalone string correctly, escapes included.
+    const decoded = isPlain ? raw : (JSON.parse(`"${raw}"`) as string);
     if (text.charCodeAt(this.at) !== QUOTE) {
-      string.parts.push(read);
+      string.parts.push(decoded);
       return undefined;
     }
     this.at += 1;
     this.openString = undefined;
-    return { value: string.parts.length === 0 ? read : string.parts.join('') + read };
+    return { value: string.parts.length === 0 ? decoded : string.parts.join('') + decoded };
   }
 
   private skipSpace(): void {
     // Most texts have none between their tokens.
     if (this.text.charCodeAt(this.at) > 0x20) return;
-    this.match(space);
+    this.match(spacePattern);
   }
 
   private match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text)?.[0];
-    this.at += found?.length ?? 0;
-    return found;
+    const token = pattern.exec(this.text)?.[0];
+    this.at += token?.length ?? 0;
+    return token;
   }
 
-  /** No excerpt of the text: it may hold secrets. */
+  /** Without an excerpt of the text, which might hold secrets. */
   private unexpected(): SyntaxError {
     return this.at < this.text.length
       ? new SyntaxError(`Unexpected character in JSON at position ${this.at}`)

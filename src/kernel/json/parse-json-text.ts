@@ -5,14 +5,12 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * Texts from outside are read by this in place of `JSON.parse`. From Node 23 on V8 may read an escaped name
- * as a name of an earlier document (nodejs/node#63785). Then the validated body is not the one that was sent.
+ * Replaces `JSON.parse` for texts from outside: from Node 23 on, V8 might misread an escaped name (nodejs/node#63785).
  * Texts with such names go to our own parser.
  */
 export const parseJsonText = (text: string): unknown =>
   hasEscapedName(text) ? readJsonText(text) : (JSON.parse(text) as unknown);
 
-/** The text has the name of a member that is written with a backslash. */
 export function hasEscapedName(text: string): boolean {
   if (!text.includes('\\')) return false;
   let open = text.indexOf('"');
@@ -26,14 +24,14 @@ export function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/** Up to here a loop is quicker than a search, also where quotation marks follow close upon one another. */
-const NEAR = 24;
+/** Up to this distance a loop is quicker than a search, even if quotation marks are close together. */
+const LOOP_CHARACTERS = 24;
 
-/** It returns where the closing quotation mark stands; -1 without one. */
+/** Returns the position of the closing quotation mark; -1 if there is none. */
 function endOfString(text: string, open: number): number {
   let at = open + 1;
   for (;;) {
-    const near = at + NEAR;
+    const near = at + LOOP_CHARACTERS;
     while (at < near && text.charCodeAt(at) !== QUOTE) at += 1;
     if (at === near) at = text.indexOf('"', near);
     if (at === -1 || at >= text.length) return -1;
@@ -59,8 +57,8 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** This V8 has the bug; the workaround can go when no supported version has it. */
-export function isJsonParseFaulty(): boolean {
+/** True if this V8 has the bug; the workaround can go when no supported version has it. */
+export function hasJsonParseBug(): boolean {
   JSON.parse('{"json_parse_probe":0,"\\\\u0061pi":0}');
   const probed = JSON.parse('{"json_parse_probe":0,"\\u0061pi_base":0}') as object;
   return !Object.hasOwn(probed, 'api_base');

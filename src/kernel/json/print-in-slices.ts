@@ -1,12 +1,11 @@
 import { JsonText } from './json-text';
 
-/** So much is printed before other requests get their turn. */
+/** Maximum printed before other requests get their turn. */
 const SLICE_CHARACTERS = 512 * 1024;
 const SLICE_VALUES = 10_000;
 
-const turn = (): Promise<void> => new Promise(setImmediate);
+const yieldToEventLoop = (): Promise<void> => new Promise(setImmediate);
 
-/** The bytes that `printJson` prints, made in slices. */
 export async function printJsonInSlices(value: unknown): Promise<Buffer> {
   const slices: Buffer[] = [];
   let slice = '';
@@ -18,7 +17,7 @@ export async function printJsonInSlices(value: unknown): Promise<Buffer> {
     slices.push(Buffer.from(slice));
     slice = '';
     texts = 0;
-    await turn();
+    await yieldToEventLoop();
   }
   slices.push(Buffer.from(slice));
   return Buffer.concat(slices);
@@ -45,7 +44,7 @@ function* textsOfArray(items: readonly unknown[]): Generator<string> {
 function* textsOfObject(fields: object): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
-    // A value that JSON has no word for is left out.
+    // Values that JSON cannot represent are omitted.
     if (value === undefined || typeof value === 'function' || typeof value === 'symbol') continue;
     yield `${before}${JSON.stringify(name)}:`;
     yield* textsOf(value);
@@ -58,7 +57,7 @@ function* textsOfString(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + SLICE_CHARACTERS);
-    // A character outside the plane has two halves, which stay together.
+    // The two halves of a surrogate pair stay together.
     if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
     yield JSON.stringify(text.slice(at, end)).slice(1, -1);
     at = end;

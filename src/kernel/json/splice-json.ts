@@ -7,24 +7,24 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_OBJECT = 0x7b;
 const BACKSLASH = 0x5c;
 
-/** A value, by its path from the outermost object, and the JSON that takes its place; null takes an item of a list away. */
+/** A path from the outermost object, and the JSON that replaces its value; null removes an item of a list. */
 export interface JsonChange {
   readonly path: readonly (string | number)[];
   readonly text: string | null;
 }
 
-interface Node {
+interface ChangeNode {
   text?: string | null;
-  inner?: Map<string | number, Node>;
+  inner?: Map<string | number, ChangeNode>;
 }
 
-interface Edit {
+interface ByteEdit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** A JSON text with values replaced at any depth, in one pass. All other bytes stay as they are. */
+/** Replaces values at any depth in one pass; all other bytes stay unchanged. */
 export function spliceJson(bytes: Buffer, changes: readonly JsonChange[]): Buffer {
   const edits = new Splicer(bytes).editsOf(treeOf(changes));
   const parts: Buffer[] = [];
@@ -36,15 +36,15 @@ export function spliceJson(bytes: Buffer, changes: readonly JsonChange[]): Buffe
   return Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
-function treeOf(changes: readonly JsonChange[]): Node {
-  const root: Node = {};
+function treeOf(changes: readonly JsonChange[]): ChangeNode {
+  const root: ChangeNode = {};
   for (const { path, text } of changes) {
     let node = root;
     for (const step of path) {
       node.inner ??= new Map();
-      const known = node.inner.get(step) ?? {};
-      node.inner.set(step, known);
-      node = known;
+      const child = node.inner.get(step) ?? {};
+      node.inner.set(step, child);
+      node = child;
     }
     node.text = text;
   }
@@ -52,17 +52,16 @@ function treeOf(changes: readonly JsonChange[]): Node {
 }
 
 class Splicer {
-  private readonly edits: Edit[] = [];
+  private readonly edits: ByteEdit[] = [];
 
   constructor(private readonly bytes: Buffer) {}
 
-  editsOf(root: Node): readonly Edit[] {
+  editsOf(root: ChangeNode): readonly ByteEdit[] {
     this.value(skipSpace(this.bytes, 0), root);
     return this.edits;
   }
 
-  /** It returns the place behind the value. */
-  private value(start: number, { text, inner }: Node): number {
+  private value(start: number, { text, inner }: ChangeNode): number {
     const { bytes } = this;
     if (inner !== undefined && text === undefined)
       return bytes[start] === OPEN_OBJECT ? this.members(start, inner) : this.items(start, inner);
@@ -71,7 +70,7 @@ class Splicer {
     return end;
   }
 
-  private members(start: number, inner: ReadonlyMap<string | number, Node>): number {
+  private members(start: number, inner: ReadonlyMap<string | number, ChangeNode>): number {
     const { bytes } = this;
     let at = skipSpace(bytes, start + 1);
     while (bytes[at] !== CLOSE_OBJECT) {
@@ -84,15 +83,15 @@ class Splicer {
     return at + 1;
   }
 
-  /** Items that are taken away go with the comma before them, or the one behind where they are the first. */
-  private items(start: number, inner: ReadonlyMap<string | number, Node>): number {
+  /** A removed item takes the comma before it with it, or the one after it if it is the first. */
+  private items(start: number, inner: ReadonlyMap<string | number, ChangeNode>): number {
     const { bytes } = this;
     const first = skipSpace(bytes, start + 1);
     let at = first;
     let keptEnd = -1;
     let cutEnd = -1;
-    for (let place = 0; bytes[at] !== CLOSE_ARRAY; place += 1) {
-      const node = inner.get(place) ?? {};
+    for (let index = 0; bytes[at] !== CLOSE_ARRAY; index += 1) {
+      const node = inner.get(index) ?? {};
       const isCut = node.text === null;
       if (!isCut && cutEnd !== -1) {
         this.edits.push(

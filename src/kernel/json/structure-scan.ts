@@ -3,10 +3,10 @@ import { isRounded } from './json-reader';
 
 const MAX_DEPTH = 64;
 const MAX_NAMES = 50_000;
-/** Numbers and empty objects come without names, and a flood of them takes as long to parse. */
+/** Numbers and empty objects have no names, but a flood of them takes as long to parse. */
 const MAX_VALUES = 500_000;
-/** No number that means something has more, and none may outlast its slice. */
-const MAX_NUMBER = 1_000;
+/** No meaningful number is longer, and a longer one could outlast its slice. */
+const MAX_NUMBER_LENGTH = 1_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -19,16 +19,16 @@ const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 const LAST_ASCII = 0x7e;
 
-/** A double holds every whole number of so many digits. */
+/** A double is exact for every integer with up to this many digits. */
 const EXACT_DIGITS = 15;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
-const otherInNumbers = new Set([...'+-.eE'].map((character) => character.charCodeAt(0)));
+const numberPunctuation = new Set([...'+-.eE'].map((character) => character.charCodeAt(0)));
 
 const isDigit = (code: number): boolean => code >= DIGIT_0 && code <= DIGIT_9;
-const isOfNumber = (code: number): boolean => isDigit(code) || otherInNumbers.has(code);
+const isNumberCharacter = (code: number): boolean => isDigit(code) || numberPunctuation.has(code);
 
-/** A field of the top level: where it begins with its name, and where its value begins and ends. */
+/** A top-level field: the start of its name, and the start and end of its value. */
 export interface JsonMember {
   readonly name: string;
   readonly start: number;
@@ -36,87 +36,85 @@ export interface JsonMember {
   readonly end: number;
 }
 
-/** Up to here a loop is quicker than a search, also where quotation marks follow close upon one another. */
-const NEAR = 24;
+/** Up to this distance a loop is quicker than a search, even if quotation marks are close together. */
+const LOOP_CHARACTERS = 24;
 
 /**
- * One pass over a JSON text: depth, counts of names and values, escaped names, and positions of the top-level fields.
- * The text is latin1, so that positions are byte offsets. The result is valid only if the parser accepts the text.
+ * Scans a JSON text once for depth, counts, escaped names and the positions of top-level fields. Positions are byte
+ * offsets of the latin1 text, and are valid only if the parser accepts the text.
  */
 export class StructureScan {
   readonly members: JsonMember[] = [];
   names = 0;
   hasEscapedName = false;
-  /** A double would change some number. */
   hasRoundedNumber = false;
   private at = 0;
   private depth = 0;
   private commas = 0;
   private inString = false;
-  /** It is the place behind the last character that is no space: a loop back over space could outlast its slice. */
+  /** Position after the last non-space character; a loop back over space could outlast its slice. */
   private solidEnd = 0;
-  /** The string read last begins and ends here, marks included. */
+  /** Range of the last string read, quotation marks included. */
   private stringStart = 0;
   private stringEnd = 0;
-  /** It belongs to the field of the top level under way; it is -1 between two. */
+  /** Name of the current top-level field; -1 between two fields. */
   private nameStart = -1;
   private nameEnd = 0;
-  /** -1: its colon was read, and its first character was not. */
+  /** -1 if the colon was read but not the first character of the value. */
   private valueStart = 0;
 
   constructor(private readonly text: string) {}
 
-  /** Looks about so many characters further; true once the end is reached. */
+  /** Scans up to `limit` characters further; returns true at the end of the text. */
   advance(limit: number): boolean {
     const { text } = this;
     const stop = Math.min(text.length, this.at + limit);
     while (this.at < stop) {
       if (this.inString) this.toNextQuote();
-      else this.take(text.charCodeAt(this.at));
+      else this.scanCharacter(text.charCodeAt(this.at));
     }
     return this.at >= text.length;
   }
 
-  private take(code: number): void {
-    const place = this.at;
+  private scanCharacter(code: number): void {
+    const position = this.at;
     this.at += 1;
     if (code <= SPACE) return;
-    if (this.valueStart === -1) this.valueStart = place;
+    if (this.valueStart === -1) this.valueStart = position;
     const before = this.solidEnd;
     this.solidEnd = this.at;
     if (code === QUOTE) {
       this.inString = true;
-      this.stringStart = place;
-    } else if (code === COLON) this.takeName();
+      this.stringStart = position;
+    } else if (code === COLON) this.recordName();
     else if (code === COMMA) {
       this.commas += 1;
-      this.takeNumber(before);
+      this.checkNumber(before);
       if (this.commas >= MAX_VALUES) throw tooMany('values', MAX_VALUES);
       if (this.depth === 1) this.closeMember(before);
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       this.depth += 1;
       if (this.depth > MAX_DEPTH) throw tooDeep();
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
-      this.takeNumber(before);
+      this.checkNumber(before);
       if (this.depth === 1) this.closeMember(before);
       this.depth -= 1;
     }
   }
 
-  /** Looks at the number that ends here, if one does. */
-  private takeNumber(end: number): void {
+  private checkNumber(end: number): void {
     const { text } = this;
     if (!isDigit(text.charCodeAt(end - 1))) return;
     let start = end - 1;
-    const furthest = end - MAX_NUMBER;
+    const furthest = end - MAX_NUMBER_LENGTH;
     while (start >= furthest && isDigit(text.charCodeAt(start - 1))) start -= 1;
-    if (end - start <= EXACT_DIGITS && !isOfNumber(text.charCodeAt(start - 1))) return;
-    while (start >= furthest && isOfNumber(text.charCodeAt(start - 1))) start -= 1;
+    if (end - start <= EXACT_DIGITS && !isNumberCharacter(text.charCodeAt(start - 1))) return;
+    while (start >= furthest && isNumberCharacter(text.charCodeAt(start - 1))) start -= 1;
     if (start < furthest) throw tooLong();
     this.hasRoundedNumber ||= isRounded(text.slice(start, end));
   }
 
-  private takeName(): void {
+  private recordName(): void {
     this.names += 1;
     if (this.names > MAX_NAMES) throw tooMany('names', MAX_NAMES);
     if (!this.hasEscapedName) this.hasEscapedName = hasBackslash(this.text, this.stringStart, this.stringEnd);
@@ -140,17 +138,17 @@ export class StructureScan {
       : decodedName(text.slice(start, end));
   }
 
-  /** One mark at a time: a string made of escaped marks must not outlast its slice. */
+  /** Stops at each quotation mark: a string of escaped marks must not outlast its slice. */
   private toNextQuote(): void {
     const { text } = this;
-    const near = Math.min(this.at + NEAR, text.length);
+    const near = Math.min(this.at + LOOP_CHARACTERS, text.length);
     let at = this.at;
     for (; at < near; at += 1) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) return this.endString(at);
       if (code === BACKSLASH) at += 1;
     }
-    // Every escape up to here was skipped whole, so none of them reaches beyond.
+    // Every escape up to here was skipped completely, so none extends beyond.
     const quote = text.indexOf('"', at);
     if (quote === -1) this.at = text.length;
     else if (isEscaped(text, quote, at)) this.at = quote + 1;
@@ -164,14 +162,12 @@ export class StructureScan {
   }
 }
 
-/** An odd number of backslashes stands before it, as far back as `from`. */
 function isEscaped(text: string, quote: number, from: number): boolean {
   let before = quote - 1;
   while (before >= from && text.charCodeAt(before) === BACKSLASH) before -= 1;
   return (quote - before) % 2 === 0;
 }
 
-/** Such a text means what is written: no escapes, and nothing of several bytes. */
 function isPlain(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at += 1) {
     const code = text.charCodeAt(at);
@@ -180,7 +176,7 @@ function isPlain(text: string, from: number, to: number): boolean {
   return true;
 }
 
-/** Undecodable ones are found by the parser. */
+/** Undecodable names are reported by the parser. */
 function decodedName(literal: string): string {
   try {
     return JSON.parse(Buffer.from(literal, 'latin1').toString('utf8')) as string;
@@ -199,8 +195,8 @@ const tooDeep = (): Fault =>
 
 const tooLong = (): Fault =>
   fault('invalid_json', {
-    message: `A number in the JSON has more than ${MAX_NUMBER.toLocaleString('en')} characters.`,
+    message: `A number in the JSON has more than ${MAX_NUMBER_LENGTH.toLocaleString('en')} characters.`,
   });
 
-const tooMany = (what: string, limit: number): Fault =>
-  fault('invalid_json', { message: `The JSON has more than ${limit.toLocaleString('en')} ${what}.` });
+const tooMany = (noun: string, limit: number): Fault =>
+  fault('invalid_json', { message: `The JSON has more than ${limit.toLocaleString('en')} ${noun}.` });

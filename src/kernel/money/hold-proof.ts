@@ -1,6 +1,5 @@
 /**
- * It proves a hold. Only billing creates one, and every supplier call requires it, so that no route can skip
- * billing.
+ * Proof of a hold. Only billing creates one, and every supplier call requires it, so that no route can skip billing.
  */
 export abstract class HoldProof {
   readonly #proof = true;

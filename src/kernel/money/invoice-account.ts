@@ -1,7 +1,6 @@
 /**
- * A payer has two accounts, which are kept alike. Their wallet has the number of the payer, and what they are
- * billed for by invoice has the negated number. The balance of the second is what was paid less what was
- * used.
+ * A payer has a wallet under their own number, and an invoice account under the negated number. The balance of the
+ * invoice account is payments minus usage.
  */
 export const invoiceAccountOf = (payerId: number): number => -payerId;
 

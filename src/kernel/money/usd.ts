@@ -5,14 +5,13 @@ export const nanoPerUsd = 1_000_000_000n;
 export const nanoPerCent = 10_000_000n;
 
 const decimals = 9;
-/** A 64-bit column of the database holds at most this: 9.2 thousand million dollars. */
-const largest = 2n ** 63n - 1n;
+/** Maximum of a 64-bit database column, about 9.2 billion dollars. */
+const maxNano = 2n ** 63n - 1n;
 const decimalText = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**
- * Reads dollars exactly, from a decimal text or from a JSON number by its shortest decimal text. Throws a RangeError
- * for anything else, for more than nine decimals, and beyond 64 bits of nano-dollars. An amount is never rounded on
- * its way in.
+ * Parses dollars exactly, from a decimal text or a JSON number, and never rounds. Throws a RangeError for other input,
+ * more than nine decimals, or more than 64 bits of nano-dollars.
  */
 export function parseUsd(value: string | number): Nano {
   const text = typeof value === 'number' ? String(value) : value;
@@ -21,7 +20,7 @@ export function parseUsd(value: string | number): Nano {
   const [, sign, whole = '', fraction = '', exponent = '0'] = match;
   const shift = decimals - fraction.length + Number(exponent);
   const nano = shifted(BigInt(whole + fraction), shift);
-  if (nano > largest) throw new RangeError('the amount is too large');
+  if (nano > maxNano) throw new RangeError('the amount is too large');
   return sign === '-' ? -nano : nano;
 }
 
@@ -34,8 +33,8 @@ function shifted(digits: bigint, shift: number): bigint {
 }
 
 /**
- * Dollars as a decimal text: exact and without trailing zeros, or with `fixed` decimals, rounded half away
- * from zero for people to read.
+ * Formats dollars exactly and without trailing zeros, or with `fixed` decimals, rounded half away from zero for
+ * display.
  */
 export function formatUsd(nano: Nano, { fixed }: { fixed?: number } = {}): string {
   const magnitude = nano < 0n ? -nano : nano;
@@ -53,12 +52,11 @@ function decimalsOf(magnitude: bigint, places: number): string {
   return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
 }
 
-/** A text with a point in it, without the zeros that it ends in. */
 function withoutZeros(text: string): string {
   let end = text.length;
   while (text[end - 1] === '0') end -= 1;
   return text.slice(0, text[end - 1] === '.' ? end - 1 : end);
 }
 
-/** The number for JSON fields such as `cost_usd`. It is exact up to a million dollars, and for display only. */
+/** For JSON fields such as `cost_usd`, for display only: exact up to a million dollars. */
 export const toJsonNumber = (nano: Nano): number => Number(formatUsd(nano));

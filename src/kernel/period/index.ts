@@ -1,3 +1,3 @@
 export { type BudgetPeriod, budgetPeriods } from './calendar';
-export { daysOf, type Period, periodBefore, type PeriodName, periodNamed } from './named';
+export { daysOf, type Period, periodBefore, type PeriodName, resolvePeriod } from './named';
 export { canonicalZone, dayAfter, startOfDay, timeZones } from './zone';

@@ -3,30 +3,30 @@ import { dayAfter, dayIn, startOfDay } from './zone';
 
 export interface Period {
   readonly from: Date;
-  /** It is exclusive. */
+  /** Exclusive. */
   readonly to: Date;
 }
 
-/** The names of periods that end now: "Last 30 days", "Last 24 hours", "This month". */
+/** Names of periods that end now, such as "Last 30 days", "Last 24 hours" and "This month". */
 export type PeriodName = { readonly days: number } | { readonly hours: number } | 'month';
 
 /**
- * A name means the same period on every page, up to `now`. Days and the month begin at midnight of the zone,
- * and the present one counts; hours begin on the hour.
+ * Resolves a name to the same period on every page. Days and months start at midnight in the zone and include the
+ * current one; hours start on the hour.
  */
-export function periodNamed(name: PeriodName, zone: string, now: number): Period {
-  return { from: beginOf(name, zone, now), to: new Date(now) };
+export function resolvePeriod(name: PeriodName, zone: string, now: number): Period {
+  return { from: startOf(name, zone, now), to: new Date(now) };
 }
 
-function beginOf(name: PeriodName, zone: string, now: number): Date {
-  // At midnight sharp, the day that has just ended is the present one: the new one has no instant yet.
+function startOf(name: PeriodName, zone: string, now: number): Date {
+  // At exactly midnight the current day is the one that has just ended.
   const today = dayIn(now - 1, zone);
   if (name === 'month') return startOfDay(`${today.slice(0, 7)}-01`, zone);
   if ('days' in name) return startOfDay(today, zone, 1 - name.days);
   return new Date((Math.ceil(now / HOUR_MS) - name.hours) * HOUR_MS);
 }
 
-/** It is as long as the period, and ends at its beginning. */
+/** The period of equal length that ends when this one starts. */
 export const periodBefore = ({ from, to }: Period): Period => ({
   from: new Date(2 * from.getTime() - to.getTime()),
   to: from,

@@ -2,7 +2,6 @@ import { DAY_MS } from '../time';
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** The clocks of a zone are so far ahead of UTC at an instant. */
 function offsetMs(instant: number, zone: string): number {
   let formatter = formatters.get(zone);
   if (formatter === undefined) {
@@ -31,12 +30,12 @@ function offsetMs(instant: number, zone: string): number {
   return local - Math.floor(instant / 1_000) * 1_000;
 }
 
-/** The first instant of a day, given as YYYY-MM-DD, in a zone; `days` later when asked. */
+/** Returns the first instant of a day (YYYY-MM-DD) in a zone, `days` later. */
 export function startOfDay(date: string, zone: string, days = 0): Date {
   const midnight = Date.parse(`${date}T00:00:00Z`) + days * DAY_MS;
   const guess = midnight - offsetMs(midnight, zone);
   const better = midnight - offsetMs(guess, zone);
-  // Where the clocks go forward at midnight, the day begins with the first time that there is.
+  // If clocks go forward at midnight, the day starts with the first time that exists.
   return new Date(better === guess ? guess : Math.max(better, midnight - offsetMs(better, zone)));
 }
 
@@ -48,8 +47,8 @@ export const dayAfter = (day: string): string =>
 export const dayIn = (instant: Date | number, zone: string): string =>
   new Date(Number(instant) + offsetMs(Number(instant), zone)).toISOString().slice(0, 10);
 
-/** Zones that the time zone database has renamed, and that Node.js still lists by their former names. */
-const renamed: Readonly<Record<string, string>> = {
+/** Zones renamed in the time zone database that Node.js still lists under their former names. */
+const renamedZones: Readonly<Record<string, string>> = {
   'Africa/Asmera': 'Africa/Asmara',
   'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
   'America/Catamarca': 'America/Argentina/Catamarca',
@@ -71,21 +70,20 @@ const renamed: Readonly<Record<string, string>> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** Every zone by its name of today. */
 export const timeZones: readonly string[] = [
   ...Intl.supportedValuesOf('timeZone')
-    .map((name) => renamed[name] ?? name)
+    .map((name) => renamedZones[name] ?? name)
     .toSorted(),
   'UTC',
 ];
-const known: ReadonlySet<string> = new Set(timeZones);
+const currentZones: ReadonlySet<string> = new Set(timeZones);
 
-/** The name of today for a zone by any of its names; null for what is no zone. */
+/** Returns the current name of a zone; null if there is no such zone. */
 export function canonicalZone(name: string): string | null {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    const today = renamed[timeZone] ?? timeZone;
-    return known.has(today) ? today : null;
+    const currentName = renamedZones[timeZone] ?? timeZone;
+    return currentZones.has(currentName) ? currentName : null;
   } catch {
     return null;
   }

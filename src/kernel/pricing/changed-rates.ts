@@ -1,19 +1,18 @@
 import { RATES } from './rate-table';
 import type { PriceMode, PriceRates, TokenRates } from './rates';
 
-/** It gives the new amount of a rate; uses and pictures have no unit. */
-export type RateChange = (amount: bigint, unit: (typeof RATES)[number]['unit'] | null) => bigint;
+/** Returns the new amount of a rate; `unit` is null for uses and images. */
+export type RateTransform = (amount: bigint, unit: (typeof RATES)[number]['unit'] | null) => bigint;
 
-/** A price with every amount changed, those of tiers, modes, uses and pictures included. */
-export function changedRates(rates: PriceRates, change: RateChange): PriceRates {
+export function transformRates(rates: PriceRates, change: RateTransform): PriceRates {
   const named = (amounts: Readonly<Record<string, bigint>>): Record<string, bigint> =>
     Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, change(amount, null)]));
   const amounts = <Rates extends object>(from: Rates): Rates => {
-    const changed = RATES.flatMap(({ name, unit }) => {
+    const newAmounts = RATES.flatMap(({ name, unit }) => {
       const amount: unknown = Reflect.get(from, name);
       return typeof amount === 'bigint' ? [[name, change(amount, unit)] as const] : [];
     });
-    return { ...from, ...Object.fromEntries(changed) };
+    return { ...from, ...Object.fromEntries(newAmounts) };
   };
   const tokens = <Rates extends TokenRates>(from: Rates): Rates => ({
     ...amounts(from),

@@ -1,9 +1,9 @@
 import type { Nano } from '../money';
 import {
-  type AskedFees,
+  type RequestedFees,
   COUNT_CAP,
   INPUT_BUCKETS,
-  NOTHING_ASKED,
+  NO_REQUESTED_FEES,
   USAGE_BUCKETS,
   type UsageBucket,
   type UsageCounts,
@@ -17,60 +17,60 @@ import {
   chargedImageRate,
   chargedUseRate,
   type ModeSet,
-  modesPossible,
-  modesServed,
+  possibleModeSets,
+  servedModeSets,
 } from './fee-rates';
 import { type PriceRates, stepFor, type TokenRates, UNCHANGED } from './rates';
 
 /**
- * Tokens are priced by the million, audio by the minute of 60,000 ms. Both divide 3,000,000, so sums are kept
- * in nano-USD times that and divided once, at the very end. Every multiplier adds its own millionths.
+ * Tokens are priced per million, audio per minute (60,000 ms); both divide 3,000,000. Sums are nano-USD times that, and
+ * are divided once at the end.
  */
 const SCALE = 3_000_000n;
 const TOKEN_WEIGHT = 3n;
 const MILLISECOND_WEIGHT = 50n;
 
-/** The share of a price that a payer pays, in millionths; null is the price itself. */
+/** Share of a price that a payer is charged, in millionths; null for the full price. */
 export type PriceFactor = number | null;
 
-/** The exact price times what is paid of it, in millionths, rounded up once to a whole nano-dollar. */
-export function costOf(usage: UsageCounts, price: PriceRates, paid: PriceFactor = null): Nano {
+/** Exact price times the payer's share, rounded up once to a nano-dollar. */
+export function costOf(usage: UsageCounts, price: PriceRates, priceFactor: PriceFactor = null): Nano {
   const fixed =
     fixedPart(usage.calls, usage.audioMilliseconds, price) +
     usesPart(usage.uses, price) +
     imagesPart(usage.images, price);
   let cost = 0n;
-  for (const modes of modesServed(price, usage.modes)) {
+  for (const modes of servedModeSets(price, usage.modes)) {
     const { factor, scale } = multipliers(modes);
     let sum = tokensPart(usage, ratesIn(price, modes));
     for (const part of usage.parts ?? []) sum += tokensPart(part, ratesOfPart(part, price, modes));
     const tokens = sum * TOKEN_WEIGHT * factor;
     const exact = tokens + fixed * scale;
     const total =
-      paid === null
+      priceFactor === null
         ? roundUp(exact, SCALE * scale)
-        : roundUp(exact * BigInt(paid), SCALE * scale * UNCHANGED);
+        : roundUp(exact * BigInt(priceFactor), SCALE * scale * UNCHANGED);
     if (total > cost) cost = total;
   }
   return cost;
 }
 
-/** Rates of the modes' own stand in for those of the price; of several the dearest counts. */
+/** Rates of the modes replace those of the price; the highest of several counts. */
 function ratesIn(price: PriceRates, modes: ModeSet): readonly TokenRates[] {
   if (modes.length === 0) return [price];
-  const own = modes.flatMap(({ rates }) => (rates === null ? [] : [rates]));
-  return own.length === 0 ? [price] : own;
+  const modeRates = modes.flatMap(({ rates }) => (rates === null ? [] : [rates]));
+  return modeRates.length === 0 ? [price] : modeRates;
 }
 
-/** An advisor without a price costs as much as the dearest model of the price. */
+/** An advisor without a price costs as much as the most expensive model of the price. */
 function ratesOfPart(
   { model }: Pick<UsagePart, 'model'>,
   price: PriceRates,
   modes: ModeSet,
 ): readonly TokenRates[] {
   if (model === null) return ratesIn(price, modes);
-  const own = advisorRates(price, model);
-  return own === undefined ? [...ratesIn(price, modes), ...allAdvisorRates(price)] : [own];
+  const modelRates = advisorRates(price, model);
+  return modelRates === undefined ? [...ratesIn(price, modes), ...allAdvisorRates(price)] : [modelRates];
 }
 
 function multipliers(modes: ModeSet): { factor: bigint; scale: bigint } {
@@ -118,80 +118,75 @@ function imagesPart(images: UsageCounts['images'], price: PriceRates): bigint {
   return sum * SCALE;
 }
 
-/** A request may use at most this, as far as it is known before it is sent. */
+/** Upper bound of a request's usage, as far as it is known before sending. */
 export interface RequestBound {
   readonly inputTokens: number;
   readonly calls?: number;
   readonly audioMilliseconds?: number;
-  /** The bound beside tokens counts the most uses, every mode that may serve it, and the dearest picture. */
-  readonly fees?: AskedFees;
-  /** Work beside the answer that is billed by tokens as well. */
+  /** Maximum uses, every mode that might serve the request, and the most expensive image. */
+  readonly fees?: RequestedFees;
+  /** Additional work that is billed by tokens as well. */
   readonly parts?: readonly PartBound[];
 }
 
 export interface PartBound {
-  /** The supplier's name of the model that does it; null: the model of the request. */
+  /** Supplier's name of the model; null for the requested model. */
   readonly model: string | null;
   readonly times: number;
-  /** The counts are the most of each time. */
+  /** Maximum counts of each time. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/**
- * The most that a request within the bound can cost on any of these prices: every token at its dearest rate, in the
- * dearest mode. No usage within the bound costs more.
- */
-export function boundOf(
+/** Maximum cost of a request within the bound on any of these prices. No usage within the bound costs more. */
+export function maxCostOf(
   bound: RequestBound & { readonly maxOutputTokens: number },
   prices: readonly PriceRates[],
-  paid: PriceFactor = null,
+  priceFactor: PriceFactor = null,
 ): Nano {
-  let dearest = 0n;
+  let maxCost = 0n;
   for (const price of prices) {
-    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price, paid)) {
+    for (const { fixed, perOutputToken, scale } of maxCostLines(bound, price, priceFactor)) {
       const total = roundUp(fixed + perOutputToken * BigInt(bound.maxOutputTokens), scale);
-      if (total > dearest) dearest = total;
+      if (total > maxCost) maxCost = total;
     }
   }
-  return dearest;
+  return maxCost;
 }
 
 /**
- * The dearest of these prices lets `nano` pay for so many output tokens: the largest number within it. It is
- * null when not even the input fits.
+ * Maximum number of output tokens that `nano` pays for at the most expensive price; null if not even the input fits.
  */
-export function outputThatFits(
+export function maxAffordableOutput(
   nano: Nano,
   bound: RequestBound,
   prices: readonly PriceRates[],
-  paid: PriceFactor = null,
+  priceFactor: PriceFactor = null,
 ): number | null {
   let fits = BigInt(COUNT_CAP);
   for (const price of prices) {
-    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price, paid)) {
-      const left = nano * scale - fixed;
-      if (left < 0n) return null;
-      if (perOutputToken > 0n && left / perOutputToken < fits) fits = left / perOutputToken;
+    for (const { fixed, perOutputToken, scale } of maxCostLines(bound, price, priceFactor)) {
+      const remaining = nano * scale - fixed;
+      if (remaining < 0n) return null;
+      if (perOutputToken > 0n && remaining / perOutputToken < fits) fits = remaining / perOutputToken;
     }
   }
   return Number(fits);
 }
 
-/** Its amounts are nano-USD times `scale`. */
-interface Line {
+interface CostLine {
   readonly fixed: bigint;
   readonly perOutputToken: bigint;
   readonly scale: bigint;
 }
 
-/** One line for every set of modes that may serve the request. */
-function dearestWithin(bound: RequestBound, price: PriceRates, paid: PriceFactor): Line[] {
-  const { inputTokens, calls = 1, audioMilliseconds = 0, fees = NOTHING_ASKED } = bound;
+/** Returns a line for every set of modes that might serve the request. */
+function maxCostLines(bound: RequestBound, price: PriceRates, priceFactor: PriceFactor): CostLine[] {
+  const { inputTokens, calls = 1, audioMilliseconds = 0, fees = NO_REQUESTED_FEES } = bound;
   const images = fees.image === null ? null : { [fees.image]: calls };
   const fixed =
     fixedPart(calls, audioMilliseconds, price) + usesPart(fees.uses, price) + imagesPart(images, price);
-  return modesPossible(price, fees.modes).map((modes) => {
+  return possibleModeSets(price, fees.modes).map((modes) => {
     const { factor, scale } = multipliers(modes);
     let input = 0n;
     let output = 0n;
@@ -202,17 +197,17 @@ function dearestWithin(bound: RequestBound, price: PriceRates, paid: PriceFactor
     }
     const weight = TOKEN_WEIGHT * factor;
     let tokens = BigInt(inputTokens) * input;
-    for (const part of bound.parts ?? []) tokens += dearestPart(part, ratesOfPart(part, price, modes));
+    for (const part of bound.parts ?? []) tokens += maxPartCost(part, ratesOfPart(part, price, modes));
     const line = {
       fixed: tokens * weight + fixed * scale,
       perOutputToken: output * weight,
       scale: SCALE * scale,
     };
-    return paid === null ? line : timesPaid(line, BigInt(paid));
+    return priceFactor === null ? line : applyPriceFactor(line, BigInt(priceFactor));
   });
 }
 
-function dearestPart({ times, inputTokens, outputTokens }: PartBound, from: readonly TokenRates[]): bigint {
+function maxPartCost({ times, inputTokens, outputTokens }: PartBound, from: readonly TokenRates[]): bigint {
   let input = 0n;
   let output = 0n;
   for (const rates of from) {
@@ -223,9 +218,9 @@ function dearestPart({ times, inputTokens, outputTokens }: PartBound, from: read
   return BigInt(times) * (BigInt(inputTokens) * input + BigInt(outputTokens) * output);
 }
 
-const timesPaid = ({ fixed, perOutputToken, scale }: Line, paid: bigint): Line => ({
-  fixed: fixed * paid,
-  perOutputToken: perOutputToken * paid,
+const applyPriceFactor = ({ fixed, perOutputToken, scale }: CostLine, priceFactor: bigint): CostLine => ({
+  fixed: fixed * priceFactor,
+  perOutputToken: perOutputToken * priceFactor,
   scale: scale * UNCHANGED,
 });
 

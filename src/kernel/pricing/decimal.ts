@@ -5,21 +5,21 @@ import { parseUsd } from '../money';
 const TOKENS_EXPONENT = 6;
 const WITH_EXPONENT = /^(.*?)(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** The text `"0.15"` USD for a million tokens becomes 150,000,000 nano-USD, exactly. `formatUsd` is the way back. */
+/** Parses `"0.15"` USD per million tokens as 150,000,000 nano-USD, exactly. `formatUsd` is the inverse. */
 export function parseUsdPerMillion(text: string): bigint {
   return parseRate(text, text);
 }
 
-/** `"1.5e-07"` USD for one token are exactly 150,000,000 nano-USD for a million. */
+/** `"1.5e-07"` USD per token is exactly 150,000,000 nano-USD per million. */
 export const parseUsdPerToken = (text: string): bigint => parseShifted(text, TOKENS_EXPONENT);
 
-/** `"2.50"` USD for a thousand are exactly 2,500,000 nano-USD for one. */
+/** `"2.50"` USD per thousand is exactly 2,500,000 nano-USD each. */
 export const parseUsdPerThousand = (text: string): bigint => parseShifted(text, -3);
 
-/** It is as many decimals again as an amount has. */
+/** Additional decimals beyond those of an amount. */
 const FINE_EXPONENT = 9;
 
-/** So many at `"1.9e-08"` USD each make nano-USD, exact to eighteen decimals and then rounded up once. */
+/** Price in nano-USD of `count` units at `"1.9e-08"` USD each, exact to eighteen decimals, then rounded up once. */
 export function parseUsdTimes(text: string, count: bigint): bigint {
   const unit = 10n ** BigInt(FINE_EXPONENT);
   return (parseShifted(text, FINE_EXPONENT) * count + unit - 1n) / unit;
@@ -30,7 +30,7 @@ function parseShifted(text: string, places: number): bigint {
   return parseRate(text, `${mantissa}e${Number(exponent) + places}`);
 }
 
-/** The text `"1.1"` becomes 1,100,000 millionths, exactly. `formatMultiplier` is the way back. */
+/** Parses `"1.1"` as 1,100,000 millionths, exactly. `formatMultiplier` is the inverse. */
 export function parseMultiplier(text: string): bigint {
   const [, whole = '', fraction = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole !== '') return BigInt(whole + fraction.padEnd(6, '0'));
@@ -45,7 +45,7 @@ export function formatMultiplier(millionths: bigint): string {
   return fraction === '' ? digits.slice(0, -6) : `${digits.slice(0, -6)}.${fraction}`;
 }
 
-function parseRate(given: string, dollarsPerMillion: string): bigint {
+function parseRate(input: string, dollarsPerMillion: string): bigint {
   try {
     const rate = parseUsd(dollarsPerMillion);
     if (rate >= 0n) return rate;
@@ -53,6 +53,6 @@ function parseRate(given: string, dollarsPerMillion: string): bigint {
     if (!(error instanceof RangeError)) throw error;
   }
   throw fault('validation_error', {
-    message: `"${given.slice(0, 40)}" is not a price in US dollars with at most nine decimals.`,
+    message: `"${input.slice(0, 40)}" is not a price in US dollars with at most nine decimals.`,
   });
 }

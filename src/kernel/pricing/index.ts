@@ -9,6 +9,6 @@ export {
 export * from './rates';
 export * from './cost';
 export * from './decimal';
-export { ratesPaid } from './paid';
-export { feeLines, type RecordedFee, type Surcharge, surcharged } from './surcharges';
+export { markedUpRates } from './marked-up-rates';
+export { feeLines, type RecordedFee, type Surcharge, withSurcharges } from './surcharges';
 export { isSoldByTokens, unpricedFee } from './fee-rates';

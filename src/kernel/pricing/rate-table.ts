@@ -1,9 +1,9 @@
 import type { UsageBucket } from '../usage';
 
-/** Tokens are priced by the million, audio by the minute, the rest by the call. */
+/** Tokens are priced per million, audio per minute, everything else per call. */
 type RateUnit = 'tokens' | 'minute' | 'call';
 
-/** Called `<word>` in files and columns, and `<word>_price` in forms and JSON. */
+/** Named `<word>` in files and columns, and `<word>_price` in forms and JSON. */
 const tokens = <
   const Name extends string,
   const Word extends string,
@@ -16,7 +16,7 @@ const tokens = <
   fallback: Fallback,
 ) => ({ name, word, field: `${word}_price` as const, unit: 'tokens', bucket, fallback }) as const;
 
-/** A rate of anything but tokens. */
+/** A rate that is not based on tokens. */
 const flat = <
   const Name extends string,
   const Word extends string,
@@ -30,8 +30,8 @@ const flat = <
 ) => ({ name, word, field, unit, bucket: null, fallback: null }) as const;
 
 /**
- * Every rate of a price; nothing else lists them. The fourth value of a rate of tokens is the rate that applies where a
- * price has none of its own; it stands above. A rate that has no such value always applies, be it as zero.
+ * The only list of rates. The last argument of a token rate names an earlier rate to fall back to; a rate without one
+ * always applies, even as zero.
  */
 export const RATES = [
   tokens('input', 'input', 'inputTokens', null),
@@ -48,24 +48,23 @@ export const RATES = [
   flat('perMinuteNano', 'per_minute', 'ppm_price', 'minute'),
 ] as const;
 
-type Rate = (typeof RATES)[number];
-type TokenRate = Extract<Rate, { unit: 'tokens' }>;
-type FlatRate = Exclude<Rate, TokenRate>;
+type RateDefinition = (typeof RATES)[number];
+type TokenRateDefinition = Extract<RateDefinition, { unit: 'tokens' }>;
+type FlatRateDefinition = Exclude<RateDefinition, TokenRateDefinition>;
 
-/** The field of a rate in forms and in JSON. */
-export type RateField = Rate['field'];
-export type RateName = Rate['name'];
-export type TokenRateName = TokenRate['name'];
+export type RateField = RateDefinition['field'];
+export type RateName = RateDefinition['name'];
+export type TokenRateName = TokenRateDefinition['name'];
 
-/** The amounts of these rates; null where the rate that it falls back to applies. */
-type Amounts<Given extends Rate> = {
+/** Amounts of these rates; null if the fallback rate applies. */
+type RateAmounts<Given extends RateDefinition> = {
   readonly [One in Given as One['name']]: One['fallback'] extends null ? bigint : bigint | null;
 };
 
-/** These are nano-USD for a million tokens of each bucket. */
-export type BucketRates = Amounts<TokenRate>;
-/** Nano-USD for a minute of audio, charged by the millisecond, and for a call. */
-export type FlatRates = Amounts<FlatRate>;
+/** Nano-USD per million tokens of each bucket. */
+export type BucketRates = RateAmounts<TokenRateDefinition>;
+/** Nano-USD per minute of audio, charged per millisecond, and per call. */
+export type FlatRates = RateAmounts<FlatRateDefinition>;
 
-export const TOKEN_RATES = RATES.filter((rate): rate is TokenRate => rate.unit === 'tokens');
-export const FLAT_RATES = RATES.filter((rate): rate is FlatRate => rate.unit !== 'tokens');
+export const TOKEN_RATES = RATES.filter((rate): rate is TokenRateDefinition => rate.unit === 'tokens');
+export const FLAT_RATES = RATES.filter((rate): rate is FlatRateDefinition => rate.unit !== 'tokens');

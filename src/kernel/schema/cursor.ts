@@ -2,7 +2,7 @@ import { parseJsonText } from '../json';
 
 export type Direction = 'next' | 'previous';
 
-const LONGEST = 1_000;
+const MAX_LENGTH = 1_000;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 export interface CursorText {
@@ -10,15 +10,15 @@ export interface CursorText {
   readonly values: readonly unknown[];
 }
 
-/** The text that leads from one page of a list to the next. */
+/** Text that leads from one page of a list to the next. */
 export const cursorText = (direction: Direction, values: readonly unknown[]): string =>
   Buffer.from(JSON.stringify([direction, ...values])).toString('base64url');
 
-/** The parts of a cursor are null for a text that is none. */
-export function readCursor(given: string): CursorText | null {
-  if (given.length > LONGEST || !BASE64URL.test(given)) return null;
+/** Returns the parts of a cursor; null if the text is not a cursor. */
+export function readCursor(text: string): CursorText | null {
+  if (text.length > MAX_LENGTH || !BASE64URL.test(text)) return null;
   try {
-    const parts: unknown = parseJsonText(Buffer.from(given, 'base64url').toString('utf8'));
+    const parts: unknown = parseJsonText(Buffer.from(text, 'base64url').toString('utf8'));
     const [direction, ...values] = Array.isArray(parts) ? (parts as unknown[]) : [];
     return direction === 'next' || direction === 'previous' ? { direction, values } : null;
   } catch {

@@ -1,39 +1,38 @@
 import { type Camel, camelCased } from '../names';
-import type { Field } from './field';
+import type { InputField } from './field';
 import type { FileValue, Facet, Property } from './property';
 
 export type Properties = Readonly<Record<string, Property<unknown>>>;
 
-/** The properties of a thing hold these values, as code names them. */
+/** Values of properties, under their names in code. */
 export type ValuesOf<Given extends Properties> = {
   -readonly [Name in keyof Given as Camel<Name & string>]: Given[Name] extends Property<infer Value>
     ? Value
     : never;
 };
 
-/** The body of a change, as programs and forms name its fields. */
+/** Body of an update, under the names of the API and forms. */
 export type BodyOf<Given extends Properties> = {
   [Name in keyof Given]?: Given[Name] extends Property<infer Value> ? Value : never;
 };
 
-type Row = Readonly<Record<string, unknown>>;
+type FieldValues = Readonly<Record<string, unknown>>;
 
-/** A property with its names. */
 export interface FieldEntry {
-  /** As columns, bodies and answers call it. */
+  /** Name in columns, bodies and responses. */
   readonly name: string;
-  /** As code does. */
+  /** Name in code. */
   readonly key: string;
   readonly fileName: string;
   readonly property: Property<unknown>;
 }
 
-/** The properties of a thing. Its table, files, bodies, answers, texts and pages follow from them. */
+/** Properties of an object, from which its table, files, bodies, responses, texts and pages are derived. */
 export class Definition<Given extends Properties> {
   private readonly entries: readonly FieldEntry[];
 
   constructor(
-    /** Texts of pages are found by it. */
+    /** Key of the page texts. */
     readonly name: string,
     properties: Given,
   ) {
@@ -53,83 +52,87 @@ export class Definition<Given extends Properties> {
     return this.entries;
   }
 
-  /** A file uses these names. */
   get fileNames(): (keyof Given & string)[] {
     return this.on('file').map(({ fileName }) => fileName as keyof Given & string);
   }
 
-  /** A part that a file leaves out is as usual, or not there where nothing is usual. */
-  fromFile(given: Readonly<Record<string, FileValue>>): Partial<ValuesOf<Given>> {
-    return this.made(this.on('file'), ({ fileName, property }) => {
-      const value = given[fileName];
-      return (value === undefined ? undefined : property.fromFile(value)) ?? property.usualValue;
+  /** An omitted value takes its default, or stays undefined if there is none. */
+  fromFile(file: Readonly<Record<string, FileValue>>): Partial<ValuesOf<Given>> {
+    return this.buildValues(this.on('file'), ({ fileName, property }) => {
+      const value = file[fileName];
+      return (value === undefined ? undefined : property.fromFile(value)) ?? property.defaultValue;
     });
   }
 
-  /** A file gets these, without what is as usual. */
+  /** Omits values that equal their default. */
   toFile(values: ValuesOf<Given>): Record<string, unknown> {
-    const told = this.on('file').filter(({ key, property }) => !property.isUsual((values as Row)[key]));
+    const entries = this.on('file').filter(
+      ({ key, property }) => !property.equalsDefault((values as FieldValues)[key]),
+    );
     return Object.fromEntries(
-      told.map(({ key, fileName, property }) => [fileName, property.toJson((values as Row)[key])]),
+      entries.map(({ key, fileName, property }) => [fileName, property.toJson((values as FieldValues)[key])]),
     );
   }
 
-  /** People read these texts by the names of a file. */
+  /** Texts for users, keyed by file names. */
   texts(values: ValuesOf<Given>): [string, string][] {
-    return this.on('file').flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
+    return this.on('file').flatMap((entry) => textsOf(entry, (values as FieldValues)[entry.key]));
   }
 
-  /** Something new has these texts unless it is said, so they are not worth a line. */
-  get usualTexts(): [string, string][] {
+  /** Texts of the default values, which need not be mentioned for a new object. */
+  get defaultTexts(): [string, string][] {
     return this.on('file').flatMap((entry) => {
-      const { usualValue } = entry.property;
-      return usualValue === undefined ? [] : textsOf(entry, usualValue);
+      const { defaultValue } = entry.property;
+      return defaultValue === undefined ? [] : textsOf(entry, defaultValue);
     });
   }
 
   toJson(facet: Facet, values: ValuesOf<Given>): Record<string, unknown> {
     return Object.fromEntries(
-      this.on(facet).map(({ name, key, property }) => [name, property.toJson((values as Row)[key])]),
+      this.on(facet).map(({ name, key, property }) => [name, property.toJson((values as FieldValues)[key])]),
     );
   }
 
-  get fields(): readonly (readonly [string, Field<unknown>])[] {
+  get fields(): readonly (readonly [string, InputField<unknown>])[] {
     return this.on('body').map(({ name, property }) => [name, property.field]);
   }
 
-  /** Of a body, what it names: as it was read, or as it is read now. */
-  given(
+  /** Returns the values that a body contains, converted by `read`. */
+  fromBody(
     body: object,
     read: (value: unknown, entry: FieldEntry) => unknown = (value) => value,
   ): Partial<ValuesOf<Given>> {
-    return this.made(this.on('body'), (entry) => {
-      const value = (body as Row)[entry.name];
+    return this.buildValues(this.on('body'), (entry) => {
+      const value = (body as FieldValues)[entry.name];
       return value === undefined ? undefined : read(value, entry);
     });
   }
 
-  /** Of something that has more, it takes these alone; what it does not say is as usual. */
+  /** Selects only these properties; absent ones take their default. */
   pick(values: Partial<ValuesOf<Given>>): ValuesOf<Given> {
-    const said = values as Row;
-    return this.made(this.entries, ({ key, property }) =>
-      said[key] === undefined ? property.usualValue : said[key],
+    const input = values as FieldValues;
+    return this.buildValues(this.entries, ({ key, property }) =>
+      input[key] === undefined ? property.defaultValue : input[key],
     ) as unknown as ValuesOf<Given>;
   }
 
-  /** Of what is said there, it leaves what is not so already. */
-  changed(facet: Facet, before: ValuesOf<Given>, said: Partial<ValuesOf<Given>>): Partial<ValuesOf<Given>> {
-    return this.made(this.on(facet), ({ key, property }) => {
-      const value = (said as Row)[key];
-      return value === undefined || property.isSame(value, (before as Row)[key]) ? undefined : value;
+  changedValues(
+    facet: Facet,
+    before: ValuesOf<Given>,
+    updates: Partial<ValuesOf<Given>>,
+  ): Partial<ValuesOf<Given>> {
+    return this.buildValues(this.on(facet), ({ key, property }) => {
+      const value = (updates as FieldValues)[key];
+      return value === undefined || property.isSame(value, (before as FieldValues)[key]) ? undefined : value;
     });
   }
 
-  /** The columns of a query, as code names them. */
+  /** SELECT list of the columns, aliased to their names in code. */
   selection(table: string): string {
     return this.entries.map(({ name, key }) => `${table}.${name} AS "${key}"`).join(', ');
   }
 
-  private made(
+  private buildValues(
     entries: readonly FieldEntry[],
     valueOf: (entry: FieldEntry) => unknown,
   ): Partial<ValuesOf<Given>> {
@@ -144,7 +147,6 @@ function textsOf({ fileName, property }: FieldEntry, value: unknown): [string, s
     .map(([part, text]) => [part === '' ? fileName : `${fileName}.${part}`, text] as [string, string]);
 }
 
-/** The values of what was defined. */
 export type Defined<Of> = Of extends Definition<infer Given> ? ValuesOf<Given> : never;
 
 export const defineFields = <Given extends Properties>(name: string, properties: Given): Definition<Given> =>

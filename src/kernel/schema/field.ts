@@ -1,78 +1,81 @@
-import type { Schema } from './json-schema';
+import type { JsonSchema } from './json-schema';
 
-/** A value that its field does not take: what is wrong, and the name of that rule. */
-export class Misfit {
+/** A value rejected by its field: the name of the rule and the message. */
+export class FieldError {
   constructor(
     readonly type: string,
-    /** The sentence that follows the name of the field. */
+    /** Sentence that follows the field's name. */
     readonly msg: string,
   ) {}
 }
 
-/** A kind says how a value is read, and how a description of the interface tells of it. */
-export interface Kind<Value> {
-  readonly schema: Schema;
-  /** It reads from the text of an address or a form, or from a value of JSON. */
-  read(given: unknown): Value | Misfit;
+/** How a value is read, and how the API reference describes it. */
+export interface FieldKind<Value> {
+  readonly schema: JsonSchema;
+  /** Reads the text of a URL or a form, or a JSON value. */
+  read(input: unknown): Value | FieldError;
 }
 
 interface Absence {
   readonly isRequired: boolean;
-  /** Forms send what was left empty as an empty text, and programs as null. */
+  /** Forms send an empty text for an empty field, programs null. */
   readonly blankIsAbsent: boolean;
-  readonly usual?: unknown;
-  /** Besides null, an empty text or list takes a value back where this says so. */
+  readonly defaultValue?: unknown;
+  /** Values that clear the field: null only, or also an empty text or list. */
   readonly none?: 'null' | 'null or empty';
 }
 
-const missing = new Misfit('missing', 'is missing');
+const missing = new FieldError('missing', 'is missing');
 
 /**
- * A parameter, declared once: its kind, and what its absence means. Reading, refusals and the description of the
- * interface follow from it. `Value` holds undefined where the field may be absent.
+ * A parameter, declared once: its kind, and what its absence means. `Value` includes undefined if the field is
+ * optional.
  */
-export class Field<Value> {
+export class InputField<Value> {
   constructor(
-    private readonly kind: Kind<unknown>,
+    private readonly kind: FieldKind<unknown>,
     private readonly absence: Absence = { isRequired: true, blankIsAbsent: false },
   ) {}
 
-  optional(): Field<Value | undefined> {
-    return new Field<Value | undefined>(this.kind, { ...this.absence, isRequired: false });
+  optional(): InputField<Value | undefined> {
+    return new InputField<Value | undefined>(this.kind, { ...this.absence, isRequired: false });
   }
 
-  default(usual: Exclude<Value, undefined>): Field<Exclude<Value, undefined>> {
-    return new Field<Exclude<Value, undefined>>(this.kind, { ...this.absence, isRequired: false, usual });
+  default(defaultValue: Exclude<Value, undefined>): InputField<Exclude<Value, undefined>> {
+    return new InputField<Exclude<Value, undefined>>(this.kind, {
+      ...this.absence,
+      isRequired: false,
+      defaultValue,
+    });
   }
 
-  /** The same, of a form that sends empty texts for what was left open. */
-  orBlank(): Field<Value | undefined> {
-    return new Field<Value | undefined>(this.kind, {
+  /** Treats the empty texts of a form as absent. */
+  orBlank(): InputField<Value | undefined> {
+    return new InputField<Value | undefined>(this.kind, {
       ...this.absence,
       isRequired: false,
       blankIsAbsent: true,
     });
   }
 
-  /** The same, or null, which says that there is none. */
-  nullable(): Field<Value | null> {
-    return new Field<Value | null>(this.kind, { ...this.absence, none: 'null' });
+  nullable(): InputField<Value | null> {
+    return new InputField<Value | null>(this.kind, { ...this.absence, none: 'null' });
   }
 
-  /** May be left out, and null or an empty value takes back what was said. */
-  orNone(): Field<Value | null | undefined> {
-    return new Field<Value | null | undefined>(this.kind, {
+  /** Optional; null or an empty value clears the field. */
+  orNone(): InputField<Value | null | undefined> {
+    return new InputField<Value | null | undefined>(this.kind, {
       ...this.absence,
       isRequired: false,
       none: 'null or empty',
     });
   }
 
-  /** The description says this beside the kind: words for readers, or choices whose refusal has its own code. */
-  told(more: Schema): Field<Value> {
+  /** Adds to the described schema: a description, or choices whose rejection has its own code. */
+  withSchema(more: JsonSchema): InputField<Value> {
     const { schema } = this.kind;
-    return new Field<Value>(
-      { schema: { ...schema, ...more }, read: (given) => this.kind.read(given) },
+    return new InputField<Value>(
+      { schema: { ...schema, ...more }, read: (input) => this.kind.read(input) },
       this.absence,
     );
   }
@@ -81,46 +84,45 @@ export class Field<Value> {
     return this.absence.isRequired;
   }
 
-  get schema(): Schema {
-    const { usual, none } = this.absence;
+  get schema(): JsonSchema {
+    const { defaultValue, none } = this.absence;
     const schema = none === undefined ? this.kind.schema : orNull(this.kind.schema);
-    return usual === undefined ? schema : { ...schema, default: usual };
+    return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
   }
 
-  read(given: unknown): Value | Misfit {
-    const { isRequired, blankIsAbsent, usual, none } = this.absence;
-    if (none !== undefined && (given === null || (none === 'null or empty' && isEmpty(given))))
+  read(input: unknown): Value | FieldError {
+    const { isRequired, blankIsAbsent, defaultValue, none } = this.absence;
+    if (none !== undefined && (input === null || (none === 'null or empty' && isEmpty(input))))
       return null as Value;
-    const isAbsent = given === undefined || (blankIsAbsent && isBlank(given));
-    if (!isAbsent) return this.kind.read(given) as Value | Misfit;
-    return isRequired ? missing : (usual as Value);
+    const isAbsent = input === undefined || (blankIsAbsent && isBlank(input));
+    if (!isAbsent) return this.kind.read(input) as Value | FieldError;
+    return isRequired ? missing : (defaultValue as Value);
   }
 }
 
-const isBlank = (given: unknown): boolean =>
-  given === null || (typeof given === 'string' && given.trim() === '');
-const isEmpty = (given: unknown): boolean => given === '' || (Array.isArray(given) && given.length === 0);
+const isBlank = (input: unknown): boolean =>
+  input === null || (typeof input === 'string' && input.trim() === '');
+const isEmpty = (input: unknown): boolean => input === '' || (Array.isArray(input) && input.length === 0);
 
-const orNull = (schema: Schema): Schema => ({
+const orNull = (schema: JsonSchema): JsonSchema => ({
   ...schema,
   ...(schema.type === undefined ? {} : { type: [schema.type, 'null'].flat() }),
   ...(schema.enum === undefined ? {} : { enum: [...schema.enum, null] }),
   ...(schema.anyOf === undefined ? {} : { anyOf: [...schema.anyOf, { type: 'null' }] }),
 });
 
-/** The fields of a body, by their names. */
-export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type InputFields = Readonly<Record<string, InputField<unknown>>>;
 
-/** The same fields, none of which has to be there. */
-export const optional = <Given extends Fields>(
+export const optional = <Given extends InputFields>(
   fields: Given,
-): { [Name in keyof Given]: Given[Name] extends Field<infer Value> ? Field<Value | undefined> : never } =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.optional()])) as never;
+): {
+  [Name in keyof Given]: Given[Name] extends InputField<infer Value> ? InputField<Value | undefined> : never;
+} => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.optional()])) as never;
 
-const schemasOf = (fields: Fields): Readonly<Record<string, Schema>> =>
+const schemasOf = (fields: InputFields): Readonly<Record<string, JsonSchema>> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.schema]));
 
-export function objectSchema(fields: Fields): Schema {
+export function objectSchema(fields: InputFields): JsonSchema {
   const required = Object.keys(fields).filter((name) => fields[name]?.isRequired === true);
   return {
     type: 'object',

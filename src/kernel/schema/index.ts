@@ -1,5 +1,5 @@
-export type { Schema } from './json-schema';
-export { Field, type Fields, Misfit, objectSchema, optional } from './field';
+export type { JsonSchema } from './json-schema';
+export { InputField, type InputFields, FieldError, objectSchema, optional } from './field';
 export { cursorText, type Direction, readCursor } from './cursor';
 export {
   cursor,
@@ -14,7 +14,7 @@ export {
   rowId,
   rowIds,
   uuid,
-  whole,
+  integer,
   zone,
 } from './kinds';
 export { instantIn, moment, momentIn } from './instant';
@@ -27,16 +27,16 @@ export {
   type Properties,
   type ValuesOf,
 } from './definition';
-export { kept } from './natures';
+export { propertyOf } from './property-kinds';
 export type { ColumnShape, FileValue } from './property';
 export {
   decimal,
   dollars,
   dollarText,
-  filled,
-  lines,
+  nonEmptyLine,
+  multilineText,
   listOf,
-  truth,
+  trueOrFalse,
   typedDollars,
   wordsOf,
-} from './kinds-of-bodies';
+} from './body-kinds';

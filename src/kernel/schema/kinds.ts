@@ -1,79 +1,77 @@
 import { canonicalZone } from '../period';
 import { isUuid } from '../ids';
 import { readCursor } from './cursor';
-import { Field, Misfit } from './field';
-import type { Schema } from './json-schema';
+import { InputField, FieldError } from './field';
+import type { JsonSchema } from './json-schema';
 
-/** The kinds of fields. A rule's name is the one that the texts of the pages are found by. */
+/** Field kinds. The pages' texts are keyed by the names of the rules. */
 
-export const field = <Value>(schema: Schema, read: (given: unknown) => Value | Misfit): Field<Value> =>
-  new Field<Value>({ schema, read });
+export const field = <Value>(
+  schema: JsonSchema,
+  read: (input: unknown) => Value | FieldError,
+): InputField<Value> => new InputField<Value>({ schema, read });
 
-/** It reads texts alone. */
 const text =
-  <Value>(misfit: Misfit, read: (text: string) => Value | undefined) =>
-  (given: unknown): Value | Misfit =>
-    (typeof given === 'string' ? read(given) : undefined) ?? misfit;
+  <Value>(error: FieldError, read: (text: string) => Value | undefined) =>
+  (input: unknown): Value | FieldError =>
+    (typeof input === 'string' ? read(input) : undefined) ?? error;
 
-/** Digits and nothing else: no sign, space, exponent, other base or digit of another script. */
+/** Digits only: no sign, space, exponent, other base or digit of another script. */
 const DIGITS = /^\d{1,16}$/;
 
-export function whole(least: number, most: number): Field<number> {
-  const misfit = new Misfit('isInt', `must be a whole number from ${least} to ${most}`);
+export function integer(min: number, max: number): InputField<number> {
+  const error = new FieldError('isInt', `must be a whole number from ${min} to ${max}`);
   const [below, above] = [
-    new Misfit('min', `must not be less than ${least}`),
-    new Misfit('max', `must not be greater than ${most}`),
+    new FieldError('min', `must not be less than ${min}`),
+    new FieldError('max', `must not be greater than ${max}`),
   ];
-  return field({ type: 'integer', minimum: least, maximum: most }, (given): number | Misfit => {
-    const number = typeof given === 'string' && DIGITS.test(given) ? Number(given) : given;
-    if (typeof number !== 'number' || !Number.isInteger(number)) return misfit;
-    if (number < least) return below;
-    return number > most ? above : number;
+  return field({ type: 'integer', minimum: min, maximum: max }, (input): number | FieldError => {
+    const number = typeof input === 'string' && DIGITS.test(input) ? Number(input) : input;
+    if (typeof number !== 'number' || !Number.isInteger(number)) return error;
+    if (number < min) return below;
+    return number > max ? above : number;
   });
 }
 
-const LARGEST_ROW_ID = 2_147_483_647;
+const MAX_ROW_ID = 2_147_483_647;
 
-/** The number of a row. */
-export const rowId = whole(1, LARGEST_ROW_ID);
+export const rowId = integer(1, MAX_ROW_ID);
 
-const MOST_IDS = 1_000;
+const MAX_IDS = 1_000;
 
-/** These are numbers of rows, with commas between or as a list. */
-export const rowIds: Field<number[]> = field(
+export const rowIds: InputField<number[]> = field(
   {
     type: ['array', 'string'],
     items: rowId.schema,
-    maxItems: MOST_IDS,
+    maxItems: MAX_IDS,
     pattern: '^\\s*\\d{1,10}\\s*(,\\s*\\d{1,10}\\s*)*$',
   },
-  (given): number[] | Misfit => {
-    const parts = [given].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part]));
+  (input): number[] | FieldError => {
+    const parts = [input].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part]));
     const ids = parts.map((part) => rowId.read(typeof part === 'string' ? part.trim() : part));
-    const isFit = ids.length <= MOST_IDS && ids.every((id) => typeof id === 'number');
-    return isFit ? ids : new Misfit('isArray', 'must be numbers of rows, with commas between');
+    const isValid = ids.length <= MAX_IDS && ids.every((id) => typeof id === 'number');
+    return isValid ? ids : new FieldError('isArray', 'must be numbers of rows, with commas between');
   },
 );
 
-/** It takes one of a few whole numbers. */
-export function oneNumberOf<Choice extends number>(choices: readonly Choice[]): Field<Choice> {
-  const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);
-  return field({ type: 'integer', enum: choices }, (given): Choice | Misfit => {
-    const number = typeof given === 'string' && DIGITS.test(given) ? Number(given) : given;
-    return choices.find((choice) => choice === number) ?? misfit;
+export function oneNumberOf<Choice extends number>(choices: readonly Choice[]): InputField<Choice> {
+  const error = new FieldError('isIn', `must be one of the following values: ${choices.join(', ')}`);
+  return field({ type: 'integer', enum: choices }, (input): Choice | FieldError => {
+    const number = typeof input === 'string' && DIGITS.test(input) ? Number(input) : input;
+    return choices.find((choice) => choice === number) ?? error;
   });
 }
 
-export function oneOf<Choice extends string>(choices: readonly Choice[]): Field<Choice> {
-  const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);
+export function oneOf<Choice extends string>(choices: readonly Choice[]): InputField<Choice> {
+  const error = new FieldError('isIn', `must be one of the following values: ${choices.join(', ')}`);
   return field(
     { type: 'string', enum: choices },
-    text(misfit, (given) => choices.find((choice) => choice === given)),
+    text(error, (input) => choices.find((choice) => choice === input)),
   );
 }
 
-/** No encoding can hold half of a character. */
-export const isWhole = (given: string): boolean => given.isWellFormed();
+/** An unpaired surrogate cannot be encoded. */
+export const isWellFormed = (input: string): boolean => input.isWellFormed();
 
 /**
  * Control, bidirectional and other invisible characters could forge lines, cells and names wherever a text is shown.
@@ -90,53 +88,49 @@ const HIDDEN = new RegExp(
   'u',
 );
 
-export const isPlainLine = (given: string): boolean => !HIDDEN.test(given) && isWhole(given);
+export const isPlainLine = (input: string): boolean => !HIDDEN.test(input) && isWellFormed(input);
 
-export const plainLineWords = 'a text without control or invisible characters';
+export const plainLineDescription = 'a text without control or invisible characters';
 
-/** A text of one line. */
-export function line(most: number): Field<string> {
-  const long = new Misfit('maxLength', `must be shorter than or equal to ${most} characters`);
-  const misfit = new Misfit('isString', `must be ${plainLineWords}`);
-  return field({ type: 'string', maxLength: most }, (given): string | Misfit => {
-    if (typeof given !== 'string' || !isPlainLine(given)) return misfit;
-    return given.length > most ? long : given;
+export function line(max: number): InputField<string> {
+  const long = new FieldError('maxLength', `must be shorter than or equal to ${max} characters`);
+  const error = new FieldError('isString', `must be ${plainLineDescription}`);
+  return field({ type: 'string', maxLength: max }, (input): string | FieldError => {
+    if (typeof input !== 'string' || !isPlainLine(input)) return error;
+    return input.length > max ? long : input;
   });
 }
 
-/** A text of a form that a pattern describes. */
-export function matching(pattern: RegExp, expected: string): Field<string> {
-  const misfit = new Misfit('matches', `must be ${expected}`);
+export function matching(pattern: RegExp, expected: string): InputField<string> {
+  const error = new FieldError('matches', `must be ${expected}`);
   return field(
     { type: 'string', pattern: pattern.source },
-    text(misfit, (given) => (pattern.test(given) && isWhole(given) ? given : undefined)),
+    text(error, (input) => (pattern.test(input) && isWellFormed(input) ? input : undefined)),
   );
 }
 
 const DAY = /^(\d{4})-\d\d-\d\d$/;
 const INSTANT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** A day that the calendar has, from 2000 to 2199. */
-export function isDay(given: string): boolean {
-  const year = Number(DAY.exec(given)?.[1]);
+/** A calendar day from 2000 to 2199. */
+export function isDay(input: string): boolean {
+  const year = Number(DAY.exec(input)?.[1]);
   if (!(year >= 2000 && year < 2200)) return false;
-  const at = new Date(`${given}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(given);
+  const at = new Date(`${input}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(input);
 }
 
-const isInstant = (given: string): boolean =>
-  isDay(INSTANT.exec(given)?.[1] ?? '') && !Number.isNaN(Date.parse(given));
+const isInstant = (input: string): boolean =>
+  isDay(INSTANT.exec(input)?.[1] ?? '') && !Number.isNaN(Date.parse(input));
 
-/** A day of the calendar, like 2027-01-31. */
-export const day: Field<string> = field(
+export const day: InputField<string> = field(
   { type: 'string', format: 'date' },
-  text(new Misfit('matches', 'must be a day, like 2027-01-31'), (given) =>
-    isDay(given) ? given : undefined,
+  text(new FieldError('matches', 'must be a day, like 2027-01-31'), (input) =>
+    isDay(input) ? input : undefined,
   ),
 );
 
-/** A day, or an instant with its zone. */
-export const dayOrInstant: Field<string> = field(
+export const dayOrInstant: InputField<string> = field(
   {
     anyOf: [
       { type: 'string', format: 'date' },
@@ -144,31 +138,32 @@ export const dayOrInstant: Field<string> = field(
     ],
   },
   text(
-    new Misfit(
+    new FieldError(
       'matches',
       'must be a day, like 2027-01-31, or an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z',
     ),
-    (given) => (isDay(given) || isInstant(given) ? given : undefined),
+    (input) => (isDay(input) || isInstant(input) ? input : undefined),
   ),
 );
 
-/** The name of a time zone. */
-export const zone: Field<string> = field(
+export const zone: InputField<string> = field(
   { type: 'string', format: 'time-zone', maxLength: 64 },
-  text(new Misfit('timeZone', 'must be the name of a time zone, like Europe/Zurich'), (given) =>
-    given.length <= 64 ? (canonicalZone(given) ?? undefined) : undefined,
+  text(new FieldError('timeZone', 'must be the name of a time zone, like Europe/Zurich'), (input) =>
+    input.length <= 64 ? (canonicalZone(input) ?? undefined) : undefined,
   ),
 );
 
-export const uuid: Field<string> = field(
+export const uuid: InputField<string> = field(
   { type: 'string', format: 'uuid' },
-  text(new Misfit('isUuid', 'must be a UUID'), (given) => (isUuid(given.toLowerCase()) ? given : undefined)),
+  text(new FieldError('isUuid', 'must be a UUID'), (input) =>
+    isUuid(input.toLowerCase()) ? input : undefined,
+  ),
 );
 
-/** The place of a page in a list, as the page before it told. */
-export const cursor: Field<string> = field(
+/** Page cursor, as returned by an earlier page. */
+export const cursor: InputField<string> = field(
   { type: 'string', maxLength: 1_000 },
-  text(new Misfit('matches', 'must be the next_cursor or previous_cursor of an earlier page'), (given) =>
-    readCursor(given) === null ? undefined : given,
+  text(new FieldError('matches', 'must be the next_cursor or previous_cursor of an earlier page'), (input) =>
+    readCursor(input) === null ? undefined : input,
   ),
 );

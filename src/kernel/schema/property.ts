@@ -1,210 +1,199 @@
-import type { Field } from './field';
+import type { InputField } from './field';
 
-/** A property shows in a file, in what is sent, on the page, in what is answered, or on record. */
+/** Facets in which a property appears: in a file, a request body, a page, a response, or an audit record. */
 export type Facet = 'file' | 'body' | 'page' | 'answer' | 'record';
 const everywhere: readonly Facet[] = ['file', 'body', 'page', 'answer', 'record'];
 
-/** One value of a file, as its reader hands it out: a misfit is noted there, with line and path. */
+/** A value of a file; its reader reports an invalid value with line and path. */
 export interface FileValue {
   readonly isAbsent: boolean;
   text(): string | undefined;
   texts(): string[] | undefined;
   truth(): boolean | undefined;
   oneOf<const Choice extends string>(choices: readonly Choice[]): Choice | undefined;
-  wholeNumber(least: number, most?: number): number | undefined;
+  wholeNumber(min: number, max?: number): number | undefined;
   instant(): Date | undefined;
-  /** It is plain data of any shape. */
   data(): unknown;
-  /** The values below it; any other name is a fault. */
+  /** Returns the nested values; any other name is reported. */
   fields<const Name extends string>(...names: Name[]): Record<Name, FileValue>;
-  faultBelow(place: string, problem: string): undefined;
+  faultBelow(path: string, problem: string): undefined;
 }
 
-/** A table holds it in this shape. */
 export interface ColumnShape {
   readonly type: 'text' | 'integer' | 'boolean' | 'timestamptz' | 'jsonb';
   readonly array?: boolean;
 }
 
-/** A page asks for it with this control. */
 export interface ControlShape {
   readonly type: 'text' | 'select' | 'checkbox' | 'datetime-local';
   readonly choices?: readonly string[];
   readonly inputMode?: 'numeric';
 }
 
-/** The nature of a property is its kind and the places that show it. Nothing else reads or prints it. */
-export interface Nature<Value> {
+/** How a kind of property is stored, read and printed; nothing else reads or prints it. */
+export interface PropertyKind<Value> {
   readonly column: ColumnShape;
   readonly check?: ColumnCheck;
   readonly control: ControlShape;
-  /** Forms and JSON read this field. */
-  readonly field: Field<Value>;
-  fromFile(given: FileValue): Value | undefined;
+  readonly field: InputField<Value>;
+  fromFile(value: FileValue): Value | undefined;
   toJson(value: Value): unknown;
-  /** One text, or several by the names of its parts. */
+  /** A single text, or several keyed by part. */
   toText(value: Value): string | readonly (readonly [string, string])[];
-  /** A control shows this text. */
   typed(value: Value): string;
 }
 
-/** A condition that its table checks: the end of its name, and what it says of the column. */
+/** A check constraint of the table: the suffix of its name, and its condition. */
 export interface ColumnCheck {
   readonly rule: string;
   sql(column: string): string;
 }
 
-interface Said {
+interface PropertyOptions {
   readonly facets: readonly Facet[];
   readonly fileName?: string;
-  /** A new thing has this where nothing is said. */
-  readonly usual?: unknown;
-  /** The table has the same default. */
+  /** Default for a new object. */
+  readonly defaultValue?: unknown;
   readonly isDefault?: boolean;
-  /** The word for null. */
   readonly none?: string;
   readonly isRequired?: boolean;
   readonly isExplained?: boolean;
 }
 
-/** A fact that a thing keeps, declared once: what it is, what its absence means, and where it shows. */
+/** A stored property, declared once: its kind, its default, and where it appears. */
 export class Property<Value> {
   constructor(
-    private readonly nature: Nature<Value>,
-    private readonly said: Said = { facets: everywhere },
+    private readonly kind: PropertyKind<Value>,
+    private readonly options: PropertyOptions = { facets: everywhere },
   ) {}
 
-  /** The column's default, too. */
-  default(usual: Value): Property<Value> {
-    return this.but({ usual, isDefault: true });
+  /** Also sets the column's default. */
+  default(defaultValue: Value): Property<Value> {
+    return this.withOptions({ defaultValue, isDefault: true });
   }
 
-  /** A file that leaves it out means this; the table has no default. */
-  usual(usual: Value): Property<Value> {
-    return this.but({ usual });
+  /** Value of a file that omits the property; the table has no default. */
+  fileDefault(fileDefault: Value): Property<Value> {
+    return this.withOptions({ defaultValue: fileDefault });
   }
 
   nullable(none: string): Property<Value | null> {
-    return new Property<Value | null>(this.nature, {
-      ...this.said,
+    return new Property<Value | null>(this.kind, {
+      ...this.options,
       none,
-      usual: null,
+      defaultValue: null,
     });
   }
 
   only(...facets: readonly Facet[]): Property<Value> {
-    return this.but({ facets });
+    return this.withOptions({ facets });
   }
 
   notOn(...facets: readonly Facet[]): Property<Value> {
-    return this.but({ facets: this.said.facets.filter((facet) => !facets.includes(facet)) });
+    return this.withOptions({ facets: this.options.facets.filter((facet) => !facets.includes(facet)) });
   }
 
-  /** A file calls it by another name. */
   inFile(fileName: string): Property<Value> {
-    return this.but({ fileName });
+    return this.withOptions({ fileName });
   }
 
-  /** A form must not leave it empty. */
   required(): Property<Value> {
-    return this.but({ isRequired: true });
+    return this.withOptions({ isRequired: true });
   }
 
-  /** A text below its control says more. */
   explained(): Property<Value> {
-    return this.but({ isExplained: true });
+    return this.withOptions({ isExplained: true });
   }
 
-  /** The description of the interface says it. */
-  told(description: string): Property<Value> {
-    return new Property({ ...this.nature, field: this.nature.field.told({ description }) }, this.said);
+  describedAs(description: string): Property<Value> {
+    return new Property({ ...this.kind, field: this.kind.field.withSchema({ description }) }, this.options);
   }
 
-  private but(more: Partial<Said>): Property<Value> {
-    return new Property(this.nature, { ...this.said, ...more });
+  private withOptions(more: Partial<PropertyOptions>): Property<Value> {
+    return new Property(this.kind, { ...this.options, ...more });
   }
 
   isOn(facet: Facet): boolean {
-    return this.said.facets.includes(facet);
+    return this.options.facets.includes(facet);
   }
 
   get fileName(): string | undefined {
-    return this.said.fileName;
+    return this.options.fileName;
   }
 
   get isExplained(): boolean {
-    return this.said.isExplained === true;
+    return this.options.isExplained === true;
   }
 
   get isRequired(): boolean {
-    return this.said.isRequired === true;
+    return this.options.isRequired === true;
   }
 
-  /** The word for null, of what may be null. */
+  /** Text shown for null; undefined if the property is not nullable. */
   get none(): string | undefined {
-    return this.said.none;
+    return this.options.none;
   }
 
   get isNullable(): boolean {
     return this.none !== undefined;
   }
 
-  get usualValue(): Value | undefined {
-    return this.said.usual as Value | undefined;
+  get defaultValue(): Value | undefined {
+    return this.options.defaultValue as Value | undefined;
   }
 
   get control(): ControlShape {
-    return this.nature.control;
+    return this.kind.control;
   }
 
   get check(): ColumnCheck | undefined {
-    return this.nature.check;
+    return this.kind.check;
   }
 
   get column(): ColumnShape & { readonly default?: Value; readonly nullable: boolean } {
-    const { isDefault, usual } = this.said;
+    const { isDefault, defaultValue } = this.options;
     return {
-      ...this.nature.column,
+      ...this.kind.column,
       nullable: this.isNullable,
-      ...(isDefault === true ? { default: usual as Value } : {}),
+      ...(isDefault === true ? { default: defaultValue as Value } : {}),
     };
   }
 
-  /** Of a body that changes a thing: what is left out stays, and null or an empty text takes back what may be none. */
-  get field(): Field<Value | null | undefined> {
-    const { field } = this.nature;
+  /** In an update, an omitted field stays unchanged; null or an empty text clears a nullable one. */
+  get field(): InputField<Value | null | undefined> {
+    const { field } = this.kind;
     if (this.isNullable) return field.orNone();
     return this.isRequired ? field.optional() : field.orBlank();
   }
 
-  /** A form sends empty texts for what was left open. */
-  get typedField(): Field<Value | undefined> {
-    return this.nature.field.orBlank();
+  /** Forms send empty texts for omitted values. */
+  get typedField(): InputField<Value | undefined> {
+    return this.kind.field.orBlank();
   }
 
-  fromFile(given: FileValue): Value | undefined {
-    return given.isAbsent ? undefined : this.nature.fromFile(given);
+  fromFile(value: FileValue): Value | undefined {
+    return value.isAbsent ? undefined : this.kind.fromFile(value);
   }
 
   toJson(value: Value): unknown {
-    return value === null ? null : this.nature.toJson(value);
+    return value === null ? null : this.kind.toJson(value);
   }
 
-  /** For people, by the names of its parts; `''` is the whole. */
+  /** Texts for users, keyed by part; `''` is the complete value. */
   texts(value: Value): readonly (readonly [string, string])[] {
-    const text = value === null ? (this.said.none ?? '') : this.nature.toText(value);
+    const text = value === null ? (this.options.none ?? '') : this.kind.toText(value);
     return typeof text === 'string' ? [['', text]] : text;
   }
 
   typed(value: Value): string {
-    return value === null ? '' : this.nature.typed(value);
+    return value === null ? '' : this.kind.typed(value);
   }
 
-  isUsual(value: Value): boolean {
-    return this.isSame(value, this.usualValue as Value);
+  equalsDefault(value: Value): boolean {
+    return this.isSame(value, this.defaultValue as Value);
   }
 
-  /** The order of a list is no difference. */
+  /** The order of a list is ignored. */
   isSame(left: Value, right: Value): boolean {
     const [one, other] = [left, right].map((value) => {
       const json = this.toJson(value);

@@ -9,13 +9,13 @@ export class SseEvent {
     readonly data: Buffer | null,
     /** Every byte of the block, its closing blank line included. */
     readonly raw: Buffer,
-    /** `raw` begins here in the stream. */
+    /** Offset of `raw` in the stream. */
     readonly offset: number,
-    /** It is false when the stream ended before the blank line that closes an event. */
+    /** False if the stream ended before the blank line that closes an event. */
     readonly complete: boolean,
   ) {}
 
-  /** The data as text, decoded when asked for. */
+  /** Data as text, decoded on access. */
   get text(): string {
     return this.data === null ? '' : this.data.toString('utf8');
   }

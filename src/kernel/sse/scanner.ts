@@ -2,15 +2,13 @@ import { type Fault, fault } from '../errors/fault';
 import { SseEvent } from './event';
 
 export interface SseScannerOptions {
-  /** Every event that carries data, in order, before `push` returns. */
+  /** Called for every event that carries data, in order, before `push` returns. */
   onEvent?: (event: SseEvent) => void;
-  /** It gets only the data of each event, as a view. Decode it or leave it. */
+  /** Receives only the data of each event, as a view. */
   onData?: (data: Buffer, complete: boolean) => void;
-  /** The same as text, decoded where it stands, without a view. `complete` is false for what the stream broke off in. */
+  /** Receives the data as text, decoded without a view. `complete` is false for an event that the stream cut off. */
   onText?: (text: string, complete: boolean) => void;
-  /**
-   * Blocks without data (comments, stray blank lines) are reported as well, so that the `raw` views tile the stream.
-   */
+  /** Also reports blocks without data (comments, stray blank lines), so that the `raw` views tile the stream. */
   everyBlock?: boolean;
   /** A block larger than this ends the scan with a fault. */
   maxEventBytes?: number;
@@ -20,18 +18,15 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const colon = 0x3a;
 const space = 0x20;
-const firstOfData = 0x64;
+const firstDataByte = 0x64;
 
 const defaultMaxEventBytes = 16 * 1024 * 1024;
-const smallestCarry = 1024;
-const nothing = Buffer.alloc(0);
+const minCarryBytes = 1024;
+const emptyBuffer = Buffer.alloc(0);
 
 /**
- * Finds the events in a byte stream that arrives in arbitrary pieces. Line ends are found by native scans,
- * and each byte is looked at once. An event that lies within one chunk is handed out as a view of that chunk.
- * Only an event that straddles chunks is copied, into a buffer of its own. A carriage return that ends a
- * chunk ends its line at once. Should a line feed follow in the next chunk, it opens the next block's `raw`,
- * and nothing else differs.
+ * Finds the events in a byte stream; an event within one chunk is a view of it, and only one that straddles chunks is
+ * copied. A line feed after a chunk's final carriage return opens the next block's `raw`.
  */
 export class SseScanner {
   private readonly onEvent: SseScannerOptions['onEvent'];
@@ -40,14 +35,12 @@ export class SseScanner {
   private readonly everyBlock: boolean;
   private readonly maxEventBytes: number;
 
-  /** The beginning of an unfinished block, from earlier chunks. */
-  private carry = nothing;
-  private carried = 0;
-  /** The unfinished line begins here, counted from the beginning of its block. */
+  /** Start of an unfinished block, from earlier chunks. */
+  private carry = emptyBuffer;
+  private carriedBytes = 0;
+  /** Start of the unfinished line, relative to its block. */
   private lineStart = 0;
-  /**
-   * Each finished line of the block has its begin and its end here, in turn. The array is reused from block to block.
-   */
+  /** Start and end of each finished line of the block, in turn; reused from block to block. */
   private readonly lines: number[] = [];
   private lineMarks = 0;
   private blockOffset = 0;
@@ -69,47 +62,46 @@ export class SseScanner {
     this.maxEventBytes = maxEventBytes;
   }
 
-  /** The block whose data is being reported, and the value of its last line of data. */
-  private block: Buffer = nothing;
+  /** The block being reported, and the value of its last data line. */
+  private block: Buffer = emptyBuffer;
   private base = 0;
   private reportedMarks = 0;
   private dataLines = 0;
   private dataFrom = 0;
   private dataEnd = 0;
 
-  /** The block that was reported last begins here in the stream. */
+  /** Stream offset of the last reported block. */
   get blockStart(): number {
     return this.lastOffset;
   }
 
-  /** The stream consists of finished blocks up to here. */
+  /** Stream offset up to which all blocks are finished. */
   get blockEnd(): number {
     return this.blockOffset;
   }
 
-  /** The data that is being reported stands here in the stream; -1 when it was joined from several lines. */
+  /** Stream offset of the data being reported; -1 if joined from several lines. */
   get dataStart(): number {
     return this.dataLines === 1 ? this.lastOffset + this.dataFrom - this.base : -1;
   }
 
-  /** The bytes of the data that is being reported; -1 when it was joined from several lines. */
+  /** Byte length of the data being reported; -1 if joined from several lines. */
   get dataLength(): number {
     return this.dataLines === 1 ? this.dataEnd - this.dataFrom : -1;
   }
 
-  /** The data that is being reported, as a view where it is one line. */
   data(): Buffer {
     const { block, base, reportedMarks } = this;
     if (this.dataLines === 1) return block.subarray(this.dataFrom, this.dataEnd);
-    return this.dataOf(block, base, reportedMarks) ?? nothing;
+    return this.dataOf(block, base, reportedMarks) ?? emptyBuffer;
   }
 
-  /** The first line of the block whose data is being reported stands here in the stream. */
+  /** Stream offset of the first line of the block being reported. */
   get fieldsStart(): number {
     return this.lastOffset + this.lines[0]!;
   }
 
-  /** The block whose data is being reported has a field of this name as well. */
+  /** True if the block being reported also has a field of this name. */
   hasField(name: string): boolean {
     const { block, base } = this;
     for (let mark = 0; mark < this.reportedMarks; mark += 2) {
@@ -120,7 +112,7 @@ export class SseScanner {
     return false;
   }
 
-  /** The lines beside the data that is being reported, each with a line feed. */
+  /** Lines of the block being reported that are not data, each with a line feed. */
   otherLines(): Buffer {
     const { block, base } = this;
     const lines: Buffer[] = [];
@@ -132,15 +124,15 @@ export class SseScanner {
     return Buffer.concat(lines);
   }
 
-  /** Takes the next bytes. Returns a fault, now and from then on, once a block has outgrown the bound. */
+  /** Consumes the next bytes. Returns a fault, now and on every later call, once a block exceeds the limit. */
   push(chunk: Uint8Array): Fault | undefined {
     if (this.failure) return this.failure;
     const size = chunk.length;
     if (size === 0) return undefined;
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, size);
 
-    /** The block begins here in this chunk; it is negative when the block began in an earlier one. */
-    let origin = -this.carried;
+    /** Start of the block in this chunk; negative if it started in an earlier chunk. */
+    let origin = -this.carriedBytes;
     let at = 0;
     if (this.afterReturn) {
       this.afterReturn = false;
@@ -149,7 +141,7 @@ export class SseScanner {
         this.lineStart += 1;
       }
     }
-    // The next of each kind, looked up again only once passed: a chunk without one is searched for it once.
+    // Each is searched again only once passed, so a chunk without one is searched once.
     let feed = bytes.indexOf(lineFeed, at);
     let ret = bytes.indexOf(carriageReturn, at);
     while (feed !== -1 || ret !== -1) {
@@ -175,18 +167,18 @@ export class SseScanner {
       if (ret !== -1 && ret < next) ret = bytes.indexOf(carriageReturn, next);
     }
     if (size - origin > this.maxEventBytes) return this.fail();
-    if (origin < size) this.keep(bytes, Math.max(origin, 0), size);
+    if (origin < size) this.appendToCarry(bytes, Math.max(origin, 0), size);
     return undefined;
   }
 
-  /** The stream is over: an event that lacks only its closing blank line is reported, as not complete. */
+  /** Ends the stream: an event that lacks only its closing blank line is reported as incomplete. */
   end(): Fault | undefined {
-    if (this.failure || this.carried === 0) return this.failure;
-    if (this.lineStart < this.carried) {
+    if (this.failure || this.carriedBytes === 0) return this.failure;
+    if (this.lineStart < this.carriedBytes) {
       this.lines[this.lineMarks++] = this.lineStart;
-      this.lines[this.lineMarks++] = this.carried;
+      this.lines[this.lineMarks++] = this.carriedBytes;
     }
-    this.finishBlock(nothing, -this.carried, 0, false);
+    this.finishBlock(emptyBuffer, -this.carriedBytes, 0, false);
     return undefined;
   }
 
@@ -199,30 +191,30 @@ export class SseScanner {
   }
 
   private reset(): void {
-    this.carry = nothing;
-    this.carried = 0;
+    this.carry = emptyBuffer;
+    this.carriedBytes = 0;
     this.lineStart = 0;
     this.lineMarks = 0;
   }
 
-  /** Copies an unfinished block's bytes; doubling keeps the whole linear however small the chunks are. */
-  private keep(bytes: Buffer, from: number, to: number): void {
-    const needed = this.carried + to - from;
+  /** Copies an unfinished block's bytes; doubling keeps the total cost linear however small the chunks are. */
+  private appendToCarry(bytes: Buffer, from: number, to: number): void {
+    const needed = this.carriedBytes + to - from;
     if (needed > this.carry.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(smallestCarry, needed, this.carry.length * 2));
-      this.carry.copy(larger, 0, 0, this.carried);
+      const larger = Buffer.allocUnsafeSlow(Math.max(minCarryBytes, needed, this.carry.length * 2));
+      this.carry.copy(larger, 0, 0, this.carriedBytes);
       this.carry = larger;
     }
-    bytes.copy(this.carry, this.carried, from, to);
-    this.carried = needed;
+    bytes.copy(this.carry, this.carriedBytes, from, to);
+    this.carriedBytes = needed;
   }
 
   private finishBlock(bytes: Buffer, origin: number, end: number, complete = true): void {
     let block = bytes;
     let base = origin;
     if (origin < 0) {
-      this.keep(bytes, 0, end);
-      block = this.carry.subarray(0, this.carried);
+      this.appendToCarry(bytes, 0, end);
+      block = this.carry.subarray(0, this.carriedBytes);
       base = 0;
     }
     const offset = this.blockOffset;
@@ -230,7 +222,7 @@ export class SseScanner {
     const length = end - origin;
     const marks = this.lineMarks;
     this.blockOffset += length;
-    // The carry is given away with the event and never written again.
+    // The carry is handed over with the event and never written again.
     this.reset();
     if (offset === 0) this.skipByteOrderMark(block, base, marks);
     if (marks === 0 && !this.everyBlock) return;
@@ -271,7 +263,7 @@ export class SseScanner {
         ? block.toString('utf8', this.dataFrom, this.dataEnd)
         : this.data().toString('utf8');
     report(text, complete);
-    this.block = nothing;
+    this.block = emptyBuffer;
   }
 
   private skipByteOrderMark(block: Buffer, base: number, marks: number): void {
@@ -297,9 +289,9 @@ export class SseScanner {
     for (let mark = 0; mark < marks; mark += 2) {
       const start = base + this.lines[mark]!;
       const end = base + this.lines[mark + 1]!;
-      if (block[start] === firstOfData || block[start] === colon) continue;
-      const found = block.subarray(start, end).indexOf(colon);
-      const nameEnd = found === -1 ? end : start + found;
+      if (block[start] === firstDataByte || block[start] === colon) continue;
+      const colonIndex = block.subarray(start, end).indexOf(colon);
+      const nameEnd = colonIndex === -1 ? end : start + colonIndex;
       const name = block.toString('latin1', start, nameEnd);
       if (name === 'event') event.event = block.toString('utf8', valueStart(block, nameEnd, end), end);
       else if (name === 'id') readId(event, block.toString('utf8', valueStart(block, nameEnd, end), end));
@@ -309,9 +301,9 @@ export class SseScanner {
   }
 }
 
-/** The line is `data`, then its end or a colon. */
+/** A data line is `data`, then its end or a colon. */
 const isDataLine = (block: Buffer, start: number, end: number): boolean =>
-  block[start] === firstOfData &&
+  block[start] === firstDataByte &&
   block[start + 1] === 0x61 &&
   block[start + 2] === 0x74 &&
   block[start + 3] === 0x61 &&
@@ -324,7 +316,6 @@ function isField(block: Buffer, start: number, end: number, name: string): boole
   return true;
 }
 
-/** The value stands behind the colon that follows a field's name, and behind one space. */
 function valueStart(block: Buffer, nameEnd: number, end: number): number {
   if (nameEnd >= end) return end;
   return nameEnd + 1 < end && block[nameEnd + 1] === space ? nameEnd + 2 : nameEnd + 1;

@@ -6,7 +6,7 @@ export interface OutgoingEvent {
 
 const lineBreak = /\r\n|\r|\n/;
 
-/** It prints one event as text. Line breaks in the data become several `data:` lines, which a reader joins again. */
+/** Line breaks in the data become several `data:` lines, which a reader joins again. */
 export function formatEvent({ event, id, data }: OutgoingEvent): string {
   const head = field('event', event) + field('id', id);
   // JSON has no raw line breaks, so the common case needs no splitting.
@@ -23,7 +23,7 @@ function field(name: string, value: string | undefined): string {
   return `${name}: ${value}\n`;
 }
 
-/** A comment: readers skip it, connections stay open. */
+/** Readers skip a comment; it keeps the connection open. */
 export const formatComment = (text: string): string =>
   `${text
     .split(lineBreak)

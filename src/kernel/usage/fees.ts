@@ -1,7 +1,6 @@
 /**
- * Suppliers bill these by the use, beside tokens. The list is closed: prices, records and documents know the
- * same names. The size in `web_search_low` is that of the search context, in `code_execution_4g` the memory
- * of the container; without one it is of 1 GB.
+ * Uses that suppliers bill in addition to tokens; prices, records and documents share this closed list.
+ * `web_search_low` names the search context size, `code_execution_4g` the container memory, by default 1 GB.
  */
 export const USE_NAMES = [
   'web_search',
@@ -26,70 +25,68 @@ export const USE_NAMES = [
 export type UseName = (typeof USE_NAMES)[number];
 export type UseCounts = Readonly<Partial<Record<UseName, number>>>;
 
-/** These fields of a request and of its answer change what every token costs. */
+/** Fields of a request and its response that change the price of every token. */
 export const MODE_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type ModeField = (typeof MODE_FIELDS)[number];
-/** The rates of another model that a supplier asks within a request stand in a price like those of a mode. */
+/** A price stores the rates of another model that a supplier calls within a request like those of a mode. */
 export const ADVISOR = 'advisor';
 export const RATE_FIELDS = [...MODE_FIELDS, ADVISOR] as const;
 export type Modes = Readonly<Partial<Record<ModeField, string>>>;
 
-/** These words mean "at the usual price". */
 const USUAL: Readonly<Record<ModeField, ReadonlySet<string>>> = {
   service_tier: new Set(['default', 'standard', 'standard_only', 'on_demand']),
   speed: new Set(['standard']),
   inference_geo: new Set(['global', 'not_available']),
 };
 
-/** The supplier chooses, and may choose every mode that it offers. */
+/** The supplier chooses, and can choose every mode that it offers. */
 export const ANY_MODE = 'auto';
-/** Batches are sent on other routes: a request that asks for their rate does not get it by asking. */
+/** Batches use other routes: a request for the batch rate does not get it. */
 const BATCH = 'batch';
 
 export const isUsualMode = (field: ModeField, value: string): boolean => USUAL[field].has(value);
 
-const MODE_WORD = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
-/** Words that no price can name count as one, which none names. */
+const MODE_PATTERN = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
+/** Stands for values that no price can name. */
 const UNKNOWN_MODE = 'unknown';
 
-/** The modes that stand in these fields; null where there are none. */
+/** Returns the modes in these fields; null if there are none. */
 export function readModes(fields: Readonly<Record<string, unknown>>): Modes | null {
   let modes: Partial<Record<ModeField, string>> | null = null;
   for (const field of MODE_FIELDS) {
     const value = fields[field];
     if (typeof value !== 'string' || value === '') continue;
     modes ??= {};
-    const word = value.toLowerCase();
-    modes[field] = MODE_WORD.test(word) ? word : UNKNOWN_MODE;
+    const mode = value.toLowerCase();
+    modes[field] = MODE_PATTERN.test(mode) ? mode : UNKNOWN_MODE;
   }
   return modes;
 }
 
-/** A request may make its supplier bill these beside the tokens of ordinary text. */
-export interface AskedFees {
-  /** The most uses of each kind. */
+/** Charges that a request might cause in addition to ordinary text tokens. */
+export interface RequestedFees {
+  /** Maximum uses of each kind. */
   readonly uses: UseCounts;
-  /** They stand as they were asked for; `auto` is the supplier's choice. */
+  /** As requested; `auto` is the supplier's choice. */
   readonly modes: Modes;
-  /** It is quality and size of the pictures, like `hd/1024x1792`; null where none are asked for. */
+  /** Quality and size of the images, like `hd/1024x1792`; null if none are requested. */
   readonly image: string | null;
-  /** Models that the supplier may ask beside the one that answers. */
+  /** Models that the supplier might call in addition to the main one. */
   readonly advisors?: readonly string[];
 }
 
-export const NOTHING_ASKED: AskedFees = Object.freeze({ uses: {}, modes: {}, image: null });
+export const NO_REQUESTED_FEES: RequestedFees = Object.freeze({ uses: {}, modes: {}, image: null });
 
 /**
- * Modes as they are charged: what the supplier says it served, else what was asked for. A mode at the usual price is
- * none.
+ * Modes to charge: those that the supplier reports, otherwise those requested. Modes at the usual price are omitted.
  */
-export function servedModes(served: Modes | null, asked: Modes): Modes | null {
+export function servedModes(served: Modes | null, requested: Modes): Modes | null {
   let modes: Partial<Record<ModeField, string>> | null = null;
   for (const field of MODE_FIELDS) {
-    const told = served?.[field];
-    const value = told ?? asked[field];
+    const reported = served?.[field];
+    const value = reported ?? requested[field];
     if (value === undefined || value === ANY_MODE || isUsualMode(field, value)) continue;
-    if (told === undefined && value === BATCH) continue;
+    if (reported === undefined && value === BATCH) continue;
     modes ??= {};
     modes[field] = value;
   }

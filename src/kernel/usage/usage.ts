@@ -1,9 +1,8 @@
 import type { Modes, UseCounts } from './fees';
 
 /**
- * A token is counted in exactly one bucket, so the price of a request is the plain sum over them. Reasoning
- * is not part of `outputTokens`, and cached and audio tokens are not part of `inputTokens`. Code that reports
- * totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
+ * Each token is counted in exactly one bucket, so the price of a request is the sum over buckets. Reasoning is not part
+ * of `outputTokens`; cached and audio tokens are not part of `inputTokens`.
  */
 export const USAGE_BUCKETS = [
   'inputTokens',
@@ -19,7 +18,7 @@ export const USAGE_BUCKETS = [
 ] as const;
 export type UsageBucket = (typeof USAGE_BUCKETS)[number];
 
-/** Buckets that make up what went in; the rest came out. Price tiers look at the sum of these. */
+/** Buckets that make up the input; price tiers apply to their sum. */
 export const INPUT_BUCKETS = [
   'inputTokens',
   'cacheReadTokens',
@@ -36,16 +35,16 @@ export const OUTPUT_BUCKETS = [
 ] as const satisfies readonly UsageBucket[];
 
 /**
- * `supplier`: as the supplier reported it. `estimated`: counted here, because nothing usable was reported.
- * `partial`: a cut stream, partly reported and partly counted from what was delivered.
+ * `supplier`: as the supplier reported it. `estimated`: counted here, as nothing usable was reported.
+ * `partial`: an interrupted stream, partly reported and partly counted from what was delivered.
  */
 export type UsageSource = 'supplier' | 'estimated' | 'partial';
 
-/** It is work of one request that no count of the usage covers, with a price step of its own. */
+/** Work of one request that the other counts exclude, with a price step of its own. */
 export interface UsagePart extends Readonly<Partial<Record<UsageBucket, number>>> {
-  /** The supplier's word for it: `compaction`, `advisor_message`. */
+  /** The supplier's name for the work, such as `compaction` or `advisor_message`. */
   readonly kind: string;
-  /** The supplier's name of the model that did it; null: the model of the request. */
+  /** Supplier's name of the model; null for the requested model. */
   readonly model: string | null;
 }
 
@@ -54,28 +53,28 @@ export interface UsageCounts {
   /** Uncached input. For speech the unit is characters, as suppliers price it. */
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
-  /** They were written to a cache that lives five minutes (or as long as the supplier's default). */
+  /** Written to a cache with a lifetime of five minutes or the supplier's default. */
   readonly cacheWriteTokens: number;
-  /** They were written to a cache that lives an hour. */
+  /** Written to a cache with a lifetime of one hour. */
   readonly cacheWriteLongTokens: number;
-  /** They are visible output, without reasoning. */
+  /** Visible output, without reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
-  /** They are image input, where the supplier counts it apart from text. */
+  /** Image input, if the supplier counts it separately from text. */
   readonly imageTokens: number;
   readonly imageOutputTokens: number;
-  /** They are billable calls: 1, or the number of search units of a rerank. */
+  /** Billable calls: 1, or the number of search units of a rerank. */
   readonly calls: number;
   readonly audioMilliseconds: number;
-  /** Uses of the supplier's own tools; null where there are none. */
+  /** Uses of the supplier's own tools; null if there are none. */
   readonly uses: UseCounts | null;
-  /** These change the price of every token; null at the usual price. */
+  /** Modes that change the price of every token; null at the usual price. */
   readonly modes: Modes | null;
-  /** Pictures are counted by quality and size, like `hd/1024x1792`; null where there are none. */
+  /** Images by quality and size, like `hd/1024x1792`; null if there are none. */
   readonly images: Readonly<Record<string, number>> | null;
-  /** Each is priced by itself; null where there are none. */
+  /** Each part is priced separately; null if there are none. */
   readonly parts: readonly UsagePart[] | null;
 }
 
@@ -117,23 +116,22 @@ export const NO_USAGE: UsageCounts = Object.freeze({
   parts: null,
 });
 
-/** A normaliser makes this of a supplier's report. Anything but `ok` must never be priced as zero. */
+/** A normaliser's result for a supplier's report. Anything but `ok` must never be priced as zero. */
 export type UsageReading =
   | { readonly kind: 'ok'; readonly usage: Usage }
   | { readonly kind: 'absent' }
-  /** No figure of it can be used; `field` names what was unusable. */
+  /** No figure is usable; `field` names the cause. */
   | { readonly kind: 'invalid'; readonly field: string };
 
-/** No report may exceed this in one bucket; it also keeps every bucket inside a four-byte column. */
+/** Maximum of a report in one bucket; it also keeps every bucket inside a four-byte column. */
 export const COUNT_CAP = 1_000_000_000;
 
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= COUNT_CAP;
 }
 
-/** It is one ordinary call with these counts. */
 export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'supplier'): Usage {
-  // Written out, like the sums below: the engine takes ten times as long over names that it has to look up.
+  // Written out, like the sums below: dynamic property names take the engine ten times as long.
   return {
     inputTokens: counts.inputTokens ?? 0,
     cacheReadTokens: counts.cacheReadTokens ?? 0,
@@ -155,7 +153,7 @@ export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'sup
   };
 }
 
-/** Everything that went in, which is what chat reports as `prompt_tokens`. */
+/** All input tokens, which chat reports as `prompt_tokens`. */
 export function promptTokens(usage: UsageCounts): number {
   return (
     usage.inputTokens +
@@ -167,7 +165,7 @@ export function promptTokens(usage: UsageCounts): number {
   );
 }
 
-/** Everything that came out, reasoning included, which is what chat reports as `completion_tokens`. */
+/** All output tokens, reasoning included, which chat reports as `completion_tokens`. */
 export function completionTokens(usage: UsageCounts): number {
   return usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens + usage.imageOutputTokens;
 }
@@ -177,9 +175,8 @@ export function totalTokens(usage: UsageCounts): number {
 }
 
 /**
- * Joins two reports of the same request. The later one stands, never the sum; but a side it leaves at zero
- * says nothing, so the earlier one's side stays. A side is taken whole: mixing buckets of two reports could
- * count a token twice.
+ * Merges two reports of one request: the later one wins, except for a side that it leaves at zero. Sides are never
+ * mixed, which could count a token twice.
  */
 export function mergeLatest(earlier: Usage, later: Usage): Usage {
   const input = promptTokens(later) > 0 ? later : earlier;
@@ -201,20 +198,17 @@ export function mergeLatest(earlier: Usage, later: Usage): Usage {
 }
 
 export interface UsageLimits {
-  /** The model's context window; null where the catalogue does not know it. */
+  /** The model's context window; null if unknown. */
   readonly contextTokens: number | null;
-  /** Every token that was held for, read or written. */
+  /** All tokens covered by the hold, read or written. */
   readonly heldTokens: number;
 }
 
-/** A bound may be lowered by the operator, or be too low by mistake; ten times as much is no longer usage. */
+/** A bound can be lowered by the operator or be too low by mistake; ten times as much is no longer usage. */
 const ABSURD_FACTOR = 10;
 const UNKNOWN_CONTEXT = 2_000_000;
 
-/**
- * Any call can have read all that its model can. More than that is believed only if it was to be expected, from what
- * was held.
- */
+/** Any call can have used the model's full context. More is plausible only in proportion to the hold. */
 export function isPlausible(usage: UsageCounts, { contextTokens, heldTokens }: UsageLimits): boolean {
   return totalTokens(usage) <= Math.max(contextTokens ?? UNKNOWN_CONTEXT, ABSURD_FACTOR * heldTokens);
 }

@@ -1,16 +1,16 @@
-const FIRST_CAPACITY = 8;
-/** A ring that doubled would take twice what it needs for most of its life. */
+const INITIAL_CAPACITY = 8;
+/** A ring that doubled would hold twice what it needs for most of its life. */
 const GROWTH = 1.25;
 
 /**
- * A growing ring buffer of timestamps, the oldest leaving first. Each takes four bytes, as ticks behind the newest;
- * for a minute, a tick is 1/65,536 ms. Timestamps are rounded up, so that none expires early.
+ * Growing ring buffer of timestamps; the oldest leaves first. Each takes four bytes, as ticks before the newest; for a
+ * minute, a tick is 1/65,536 ms. Timestamps are rounded up, so that none expires early.
  */
 export class CallLog {
-  private ring = new Uint32Array(FIRST_CAPACITY);
+  private ring = new Uint32Array(INITIAL_CAPACITY);
   private first = 0;
   private count = 0;
-  private begin = 0;
+  private startedAt = 0;
   private last = -Infinity;
   private lastTick = 0;
   private readonly ticksPerMs: number;
@@ -27,22 +27,21 @@ export class CallLog {
     return this.count === 0 ? -Infinity : this.last;
   }
 
-  /** Places are counted from the oldest. */
-  at(place: number): number {
-    const behind = (this.lastTick - (this.ring[(this.first + place) % this.ring.length] ?? 0)) >>> 0;
-    return Math.min(this.last, this.begin + (this.lastTick - behind) / this.ticksPerMs);
+  at(index: number): number {
+    const behind = (this.lastTick - (this.ring[(this.first + index) % this.ring.length] ?? 0)) >>> 0;
+    return Math.min(this.last, this.startedAt + (this.lastTick - behind) / this.ticksPerMs);
   }
 
   add(moment: number): void {
-    if (this.count === 0) this.begin = moment;
+    if (this.count === 0) this.startedAt = moment;
     if (this.count === this.ring.length) this.grow();
     this.last = moment;
-    this.lastTick = Math.ceil((moment - this.begin) * this.ticksPerMs);
+    this.lastTick = Math.ceil((moment - this.startedAt) * this.ticksPerMs);
     this.ring[(this.first + this.count) % this.ring.length] = this.lastTick;
     this.count += 1;
   }
 
-  /** Forgets what is not later than the given moment. */
+  /** Drops timestamps up to and including the given moment. */
   dropUntil(moment: number): void {
     while (this.count > 0 && this.at(0) <= moment) {
       this.first = (this.first + 1) % this.ring.length;

@@ -1,4 +1,3 @@
-/** Calls that are open on this node, by what limits them. */
 export class LocalSlots {
   private readonly open = new Map<string, Set<string>>();
 

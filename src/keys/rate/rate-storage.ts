@@ -5,8 +5,8 @@ import { RateWindows } from './rate-windows';
 type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * The same windows behind the throttler's interface, so that its guards count across nodes too. A block lasts until
- * the window has room; `blockDuration` is ignored.
+ * Rate windows behind the throttler's interface, so that its guards count across nodes. A block lasts until the window
+ * has room; `blockDuration` is ignored.
  */
 @Injectable()
 export class RateStorage implements ThrottlerStorage {

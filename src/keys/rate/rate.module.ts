@@ -14,7 +14,7 @@ import { RedisWindows } from './redis-windows';
         const redis = redisUrl ? new RedisWindows(createRedisClient(redisUrl, logger)) : null;
         const windows = new RateWindows(redis, logger, redisAnswerMs);
         await windows.start();
-        metrics.beforeRead(() => show(metrics, windows));
+        metrics.beforeRead(() => updateMetrics(metrics, windows));
         return windows;
       },
     },
@@ -31,7 +31,7 @@ export class RateModule implements OnApplicationShutdown {
   }
 }
 
-function show(metrics: Metrics, { shared }: RateWindows): void {
+function updateMetrics(metrics: Metrics, { shared }: RateWindows): void {
   if (shared === null) return;
   metrics.redisUp.set({}, shared.isUp ? 1 : 0);
   if (shared.roundTripMs !== null) metrics.redisRoundTrip.set({}, shared.roundTripMs / 1_000);

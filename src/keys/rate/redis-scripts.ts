@@ -1,5 +1,5 @@
-/** Since when there are counts at all; another answer than before means that Redis has lost them. */
-const since = (key: string): string => `
+/** Reads since when counts exist; a value other than before means that Redis has lost them. */
+const readSince = (key: string): string => `
   local since = redis.call('GET', ${key})
   if not since then
     since = string.format('%.0f', now)
@@ -8,8 +8,8 @@ const since = (key: string): string => `
 `;
 
 /**
- * A list of moments in microseconds of the server's clock, the newest first: the same sliding window as in process. With
- * it comes since when there are counts at all.
+ * List of timestamps in microseconds of the server's clock, the newest first: the same sliding window as in process.
+ * Also returns since when counts exist.
  */
 export const takeScript = `
   local time = redis.call('TIME')
@@ -30,11 +30,11 @@ export const takeScript = `
   local reset, retry = 0, 0
   if used > 0 then reset = redis.call('LINDEX', KEYS[1], 0) + window - now end
   if used >= limit then retry = redis.call('LINDEX', KEYS[1], limit - 1) + window - now end
-  ${since('KEYS[2]')}
+  ${readSince('KEYS[2]')}
   return {allowed and 1 or 0, used, math.ceil(reset / 1000), math.ceil(retry / 1000), since}
 `;
 
-/** Moments by id in one key, what each took in another; its field # is their sum. */
+/** Timestamps by id in one key, and the tokens of each id in another, whose field # is their sum. */
 export const takeTokensScript = `
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
@@ -78,11 +78,10 @@ export const takeTokensScript = `
   end
   local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
   if #newest > 0 then reset = newest[2] + window - now end
-  ${since('KEYS[3]')}
+  ${readSince('KEYS[3]')}
   return {allowed and 1 or 0, used, math.ceil(reset / 1000), math.ceil(retry / 1000), since}
 `;
 
-/** Only what still counts is corrected. */
 export const correctTokensScript = `
   local before = redis.call('HGET', KEYS[1], ARGV[1])
   if before then
@@ -91,7 +90,7 @@ export const correctTokensScript = `
   end
 `;
 
-/** Open calls by id with the moment their lease ends: those of a node that died leave by themselves. */
+/** Open calls by id with the end of their lease: calls of a dead node expire automatically. */
 export const enterScript = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -103,11 +102,11 @@ export const enterScript = `
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
     used = used + 1
   end
-  ${since('KEYS[2]')}
+  ${readSince('KEYS[2]')}
   return {allowed and 1 or 0, used, since}
 `;
 
-/** The leases of calls that are still open; one that Redis has lost is back with it. */
+/** Renews the leases of open calls; a lease that Redis has lost is restored. */
 export const renewScript = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -115,7 +114,7 @@ export const renewScript = `
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 `;
 
-export const presenceScript = `
+export const heartbeatScript = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   redis.call('ZADD', KEYS[1], now, ARGV[1])

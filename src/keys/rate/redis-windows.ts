@@ -1,16 +1,16 @@
 import type { Redis, Result } from 'ioredis';
-import type { RateWindow, Reading } from './reading';
+import type { RateWindow, RateReading } from './rate-reading';
 import {
   correctTokensScript,
   enterScript,
-  presenceScript,
+  heartbeatScript,
   renewScript,
   takeScript,
   takeTokensScript,
 } from './redis-scripts';
 import type { TokenWindow } from './token-log';
 
-type WindowAnswer = [allowed: number, used: number, resetMs: number, retryMs: number, since: string];
+type WindowResponse = [allowed: number, used: number, resetMs: number, retryMs: number, since: string];
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -20,7 +20,7 @@ declare module 'ioredis' {
       limit: number,
       windowMs: number,
       adds: 0 | 1,
-    ): Result<WindowAnswer, Context>;
+    ): Result<WindowResponse, Context>;
     rateTakeTokens(
       momentsKey: string,
       tokensKey: string,
@@ -30,7 +30,7 @@ declare module 'ioredis' {
       adds: 0 | 1,
       tokens: number,
       id: string,
-    ): Result<WindowAnswer, Context>;
+    ): Result<WindowResponse, Context>;
     rateCorrectTokens(tokensKey: string, id: string, tokens: number): Result<null, Context>;
     rateEnter(
       key: string,
@@ -46,20 +46,20 @@ declare module 'ioredis' {
 
 const PREFIX = 'switchboard:rate:';
 const SINCE = `${PREFIX}since`;
-/** A node that was not heard of for this long is not counted. */
+/** A node without a heartbeat for this long is not counted. */
 const FORGET_NODE_MS = 10_000;
-/** A call of a node that died stops counting after this long. */
+/** A call of a dead node stops counting after this long. */
 const SLOT_LEASE_MS = 30_000;
 
-interface Since {
-  /** Another one than before: Redis has lost what it had counted. */
+interface CountsSince {
+  /** A value other than before means that Redis has lost its counts. */
   readonly since: string;
 }
 
-export type SharedReading = Reading & Since;
-export type SharedEntry = Since & { readonly allowed: boolean; readonly used: number };
+export type SharedReading = RateReading & CountsSince;
+export type SharedEntry = CountsSince & { readonly allowed: boolean; readonly used: number };
 
-/** The windows in Redis: one for all nodes, read and written in one round trip by its clock. */
+/** Windows in Redis: one for all nodes, read and written in one round trip by its clock. */
 export class RedisWindows {
   constructor(private readonly redis: Redis) {
     redis.defineCommand('rateTake', { numberOfKeys: 2, lua: takeScript });
@@ -67,20 +67,20 @@ export class RedisWindows {
     redis.defineCommand('rateCorrectTokens', { numberOfKeys: 1, lua: correctTokensScript });
     redis.defineCommand('rateEnter', { numberOfKeys: 2, lua: enterScript });
     redis.defineCommand('rateRenew', { numberOfKeys: 1, lua: renewScript });
-    redis.defineCommand('ratePresence', { numberOfKeys: 1, lua: presenceScript });
+    redis.defineCommand('ratePresence', { numberOfKeys: 1, lua: heartbeatScript });
   }
 
   take(window: RateWindow): Promise<SharedReading> {
     return this.run(window, 1);
   }
 
-  look(window: RateWindow): Promise<SharedReading> {
+  peek(window: RateWindow): Promise<SharedReading> {
     return this.run(window, 0);
   }
 
   /** Without an id, nothing is taken. */
   async takeTokens({ key, limit, windowMs }: TokenWindow, tokens: number, id = ''): Promise<SharedReading> {
-    const answer = await this.redis.rateTakeTokens(
+    const response = await this.redis.rateTakeTokens(
       PREFIX + key,
       `${PREFIX}${key}:sums`,
       SINCE,
@@ -90,7 +90,7 @@ export class RedisWindows {
       tokens,
       id,
     );
-    return readingOf(limit, answer);
+    return toReading(limit, response);
   }
 
   async correctTokens({ key }: TokenWindow, id: string, tokens: number): Promise<void> {
@@ -111,8 +111,7 @@ export class RedisWindows {
     await this.redis.rateRenew(PREFIX + key, SLOT_LEASE_MS, ...ids);
   }
 
-  /** Says that this node is there, and hears how many are. */
-  present(node: string): Promise<number> {
+  register(node: string): Promise<number> {
     return this.redis.ratePresence(`${PREFIX}nodes`, node, FORGET_NODE_MS);
   }
 
@@ -121,11 +120,14 @@ export class RedisWindows {
   }
 
   private async run({ key, limit, windowMs }: RateWindow, adds: 0 | 1): Promise<SharedReading> {
-    return readingOf(limit, await this.redis.rateTake(PREFIX + key, SINCE, limit, windowMs, adds));
+    return toReading(limit, await this.redis.rateTake(PREFIX + key, SINCE, limit, windowMs, adds));
   }
 }
 
-const readingOf = (limit: number, [allowed, used, resetMs, retryMs, since]: WindowAnswer): SharedReading => ({
+const toReading = (
+  limit: number,
+  [allowed, used, resetMs, retryMs, since]: WindowResponse,
+): SharedReading => ({
   allowed: allowed === 1,
   limit,
   used,

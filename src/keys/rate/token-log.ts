@@ -1,32 +1,30 @@
 import { MINUTE_MS } from '../../kernel';
-import type { Reading } from './reading';
+import type { RateReading } from './rate-reading';
 
-/** A limit on the sum of what calls take within a window that slides. */
 export interface TokenWindow {
   readonly key: string;
   readonly limit: number;
   readonly windowMs: number;
 }
 
-export interface TokenReading extends Reading {
-  /** The tokens were taken under this id, where there was one. */
+export interface TokenReading extends RateReading {
+  /** Id under which tokens were taken, if any. */
   readonly id: string;
 }
 
-interface Entry {
+interface TokenEntry {
   readonly id: string;
   readonly at: number;
   tokens: number;
 }
 
 /**
- * The log has what calls took within the last window, the oldest leaving first. The amount that one took may
- * be corrected while it counts.
+ * Tokens that calls took within the last window, the oldest leaving first. An amount can be corrected while it counts.
  */
 export class TokenLog {
-  private entries: Entry[] = [];
+  private entries: TokenEntry[] = [];
   private first = 0;
-  private readonly byId = new Map<string, Entry>();
+  private readonly byId = new Map<string, TokenEntry>();
   used = 0;
 
   get newest(): number {
@@ -47,7 +45,6 @@ export class TokenLog {
     entry.tokens = tokens;
   }
 
-  /** Forgets what is not later than the given moment. */
   dropUntil(moment: number): void {
     while (this.first < this.entries.length && this.entries[this.first]!.at <= moment) {
       const { id, tokens } = this.entries[this.first]!;
@@ -60,14 +57,17 @@ export class TokenLog {
     this.first = 0;
   }
 
-  /** The given number fits at this time, when enough has left; null where it never does. */
+  /**
+   * Returns the time of the entry whose leaving makes room for the tokens, -Infinity if they fit now, or null if they
+   * never fit.
+   */
   fitsAt(tokens: number, limit: number): number | null {
-    let left = this.used;
-    if (left + tokens <= limit) return -Infinity;
-    for (let place = this.first; place < this.entries.length; place += 1) {
-      const entry = this.entries[place]!;
-      left -= entry.tokens;
-      if (left + tokens <= limit) return entry.at;
+    let remaining = this.used;
+    if (remaining + tokens <= limit) return -Infinity;
+    for (let index = this.first; index < this.entries.length; index += 1) {
+      const entry = this.entries[index]!;
+      remaining -= entry.tokens;
+      if (remaining + tokens <= limit) return entry.at;
     }
     return null;
   }
@@ -75,7 +75,7 @@ export class TokenLog {
 
 const SWEEP_MS = MINUTE_MS;
 
-/** Sums of tokens in process, by the same rule as calls are counted: never more than the limit in any window. */
+/** Sums of tokens in process, by the same rule as calls: never more than the limit in any window. */
 export class LocalTokens {
   private readonly logs = new Map<string, TokenLog>();
   private sweptAt = -Infinity;
@@ -89,22 +89,22 @@ export class LocalTokens {
     const allowed = log.used + tokens <= window.limit;
     const retryMs = allowed ? 0 : retryOf(log, window, tokens, now);
     if (allowed) log.add(id, tokens, now);
-    return { ...readingOf(log, window, now), allowed, retryMs, id };
+    return { ...toReading(log, window, now), allowed, retryMs, id };
   }
 
-  look(window: TokenWindow, now: number): Reading {
+  peek(window: TokenWindow, now: number): RateReading {
     const log = this.logs.get(window.key) ?? new TokenLog();
     log.dropUntil(now - window.windowMs);
     const { limit } = window;
     return {
-      ...readingOf(log, window, now),
+      ...toReading(log, window, now),
       allowed: log.used < limit,
       retryMs: retryOf(log, window, 1, now),
     };
   }
 
-  /** Counts what another count let in. */
-  note(window: TokenWindow, id: string, tokens: number, now: number): void {
+  /** Counts tokens that the shared count admitted. */
+  record(window: TokenWindow, id: string, tokens: number, now: number): void {
     this.logOf(window, now).add(id, tokens, now);
   }
 
@@ -127,11 +127,11 @@ export class LocalTokens {
   }
 }
 
-const readingOf = (
+const toReading = (
   log: TokenLog,
   { limit, windowMs }: TokenWindow,
   now: number,
-): Pick<Reading, 'limit' | 'used' | 'resetMs'> => ({
+): Pick<RateReading, 'limit' | 'used' | 'resetMs'> => ({
   limit,
   used: log.used,
   resetMs: log.used === 0 ? 0 : windowMs - (now - log.newest),

@@ -2,9 +2,8 @@ import 'reflect-metadata';
 import { EgressSettings } from './egress-settings';
 import { byteSize, duration, folder, text } from './readers';
 import { Setting } from './setting.decorator';
-import { credentialIn, type StorageCredential, storagePlace } from './storage-place';
+import { credentialIn, type StorageCredential, storageLocation } from './storage-location';
 
-/** Where backups go, and how often. */
 export abstract class BackupSettings extends EgressSettings {
   @Setting({
     name: 'BACKUP_TARGET',
@@ -12,8 +11,8 @@ export abstract class BackupSettings extends EgressSettings {
     describe:
       'Where backups go: a folder on another disk, or an S3-compatible store. With it, the embedded database also archives its log there, so that any moment can be restored (docs/backup.md).',
     as: text(
-      `a folder, or ${storagePlace.expects}`,
-      (value) => !/^\w+:/.test(value) || storagePlace.read(value) !== undefined,
+      `a folder, or ${storageLocation.expects}`,
+      (value) => !/^\w+:/.test(value) || storageLocation.read(value) !== undefined,
     ),
     unset: 'backups are made by command only, and no log is archived',
   })

@@ -7,7 +7,6 @@ const webhookSecret = text('a signing secret that starts with whsec_', (value) =
   /^whsec_[\w+/=-]{16,200}$/.test(value),
 );
 
-/** The account at the payment processor; without it there are no top-ups. */
 export abstract class BillingSettings extends SignInSettings {
   @Setting({
     name: 'PROCESSOR',

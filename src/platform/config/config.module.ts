@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Settings } from './settings';
 
-/** Makes the loaded Settings available to every constructor. */
 @Module({})
 export class ConfigModule {
   static forRoot(settings: Settings): DynamicModule {

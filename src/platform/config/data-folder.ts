@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The embedded database is here, or a file that says where it is. */
+/** Folder of the embedded database, or of a file that states its location. */
 export const embeddedDatabaseIn = (dataFolder: string): string => join(resolve(dataFolder), 'postgres');
 
-/** The first start makes it, once it has the secrets. */
+/** The first start creates the folder, once it has the secrets. */
 export const hasEmbeddedDatabase = (dataFolder: string): boolean =>
   existsSync(embeddedDatabaseIn(dataFolder));
 
-/** While it is there, a restore into this data folder is under way or was broken off. */
+/** Marks a restore into this data folder that is running or was interrupted. */
 export const unfinishedRestoreIn = (dataFolder: string): string =>
   join(resolve(dataFolder), 'restore-unfinished');
 
-/** A whole installation has the secrets that its database was made with, or was given them. */
-export const needsItsSecrets = (dataFolder: string): boolean =>
+/** A complete installation has the secrets that its database was created with, or was given them. */
+export const requiresExistingSecrets = (dataFolder: string): boolean =>
   hasEmbeddedDatabase(dataFolder) && !existsSync(unfinishedRestoreIn(dataFolder));

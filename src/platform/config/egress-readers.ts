@@ -1,28 +1,27 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { Reader } from './readers';
+import type { SettingReader } from './readers';
 
-/** A proxy under the name that suppliers call it by. */
 export interface ProxySetting {
   readonly name: string;
   readonly url: string;
 }
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
-/** Suppliers say with it that they are reached without a proxy. */
+/** Value with which a supplier bypasses all proxies. */
 export const DIRECT = 'direct';
 
-export const proxyAddress: Reader<string> = {
+export const proxyAddress: SettingReader<string> = {
   expects:
     'an address such as http://proxy.internal:3128 or https://user:password@proxy.internal, without a path',
   read: (value) => (isProxy(value) ? value : undefined),
 };
 
-/** Such as `eu=http://proxy-eu.internal:3128`. A file may have one a line. */
-export const proxies: Reader<readonly ProxySetting[]> = {
+/** Such as `eu=http://proxy-eu.internal:3128`; a file can have one entry per line. */
+export const proxies: SettingReader<readonly ProxySetting[]> = {
   expects: `NAME=URL with commas between them, each under a name of its own other than ${DIRECT}`,
   read(value) {
-    const found = value
+    const entries = value
       .split(/[,\r\n]/)
       .map((entry) => entry.trim())
       .filter((entry) => entry !== '')
@@ -30,8 +29,8 @@ export const proxies: Reader<readonly ProxySetting[]> = {
         const [, name = '', url = ''] = /^([^=]*)=(.*)$/.exec(entry) ?? [];
         return { name, url };
       });
-    const isRight = found.every(({ name, url }) => NAME.test(name) && name !== DIRECT && isProxy(url));
-    return isRight && new Set(found.map(({ name }) => name)).size === found.length ? found : undefined;
+    const isValid = entries.every(({ name, url }) => NAME.test(name) && name !== DIRECT && isProxy(url));
+    return isValid && new Set(entries.map(({ name }) => name)).size === entries.length ? entries : undefined;
   },
 };
 
@@ -43,19 +42,19 @@ function isProxy(value: string): boolean {
 
 function isDecodable({ username, password }: URL): boolean {
   try {
-    // A colon in the name would end it where it is sent.
+    // A colon in the name would end the name in the header that carries it.
     return !decodeURIComponent(username).includes(':') && decodeURIComponent(password).length >= 0;
   } catch {
     return false;
   }
 }
 
-export const certificates: Reader<string> = {
+export const certificates: SettingReader<string> = {
   expects: 'certificates in PEM',
   read: (value) => (certificatesIn(value).length > 0 ? value : undefined),
 };
 
-export const privateKey: Reader<string> = {
+export const privateKey: SettingReader<string> = {
   expects: 'a private key in PEM, without a passphrase',
   read(value) {
     try {
@@ -66,7 +65,10 @@ export const privateKey: Reader<string> = {
   },
 };
 
-/** The first certificate is the one that the key is for. A pair that TLS does not take, as it is too short, is none. */
+/**
+ * True if the key belongs to the first certificate. A pair that TLS rejects, such as one that is too short, does not
+ * count.
+ */
 export function isKeyOf(certificate: string, key: string): boolean {
   try {
     const isPair = certificatesIn(certificate)[0]?.checkPrivateKey(createPrivateKey(key)) ?? false;
@@ -76,15 +78,15 @@ export function isKeyOf(certificate: string, key: string): boolean {
   }
 }
 
-/** The first of the certificates ends then; null where none can be read. */
-export function firstEndIn(pem: string): Date | null {
-  const ends = certificatesIn(pem).map(({ validToDate }) => validToDate.getTime());
-  return ends.length === 0 ? null : new Date(Math.min(...ends));
+/** Earliest expiry of the certificates; null if none can be read. */
+export function earliestExpiry(pem: string): Date | null {
+  const expiries = certificatesIn(pem).map(({ validToDate }) => validToDate.getTime());
+  return expiries.length === 0 ? null : new Date(Math.min(...expiries));
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** All of them, or none where one cannot be read. */
+/** Returns all certificates, or none if one cannot be read. */
 export function certificatesIn(pem: string): X509Certificate[] {
   try {
     return (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block));

@@ -4,7 +4,6 @@ import { certificates, privateKey, proxies, type ProxySetting, proxyAddress } fr
 import { text } from './readers';
 import { Setting } from './setting.decorator';
 
-/** The ways out of the operator's network: proxies and certificates (docs/egress.md). */
 export abstract class EgressSettings extends BillingSettings {
   @Setting({
     name: 'EGRESS_PROXY',

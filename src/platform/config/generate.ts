@@ -22,7 +22,6 @@ export function environmentExample(): string {
   return `${[intro, ...blocks].join('\n\n')}\n`;
 }
 
-/** `docs/configuration.md` has the same as tables. */
 export function configurationPage(): string {
   const tables = groups().map(([group, settings]) =>
     [
@@ -48,8 +47,8 @@ The service is configured by environment variables, read once at the start: a ch
 - In production, placeholder secrets and secrets shorter than 32 characters are refused.`;
 
 function row({ name, describe, as, default: fallback, unset, secret }: SettingMetadata): string {
-  const standard = fallback ? `\`${fallback}\`` : (unset ?? 'none');
-  const cells = [`\`${name}\``, describe, as.expects, standard, secret ? 'yes' : ''];
+  const defaultText = fallback ? `\`${fallback}\`` : (unset ?? 'none');
+  const cells = [`\`${name}\``, describe, as.expects, defaultText, secret ? 'yes' : ''];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 

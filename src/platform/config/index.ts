@@ -1,6 +1,6 @@
 export { ConfigModule } from './config.module';
 export { describeEffective } from './describe-effective';
-export { certificatesIn, DIRECT, firstEndIn, isKeyOf } from './egress-readers';
+export { certificatesIn, DIRECT, earliestExpiry, isKeyOf } from './egress-readers';
 export { configurationPage, environmentExample } from './generate';
 export { loadSettings } from './load-settings';
 export { isLoopback, isLoopbackOrigin } from './loopback';
@@ -15,9 +15,9 @@ export {
   credentialIn,
   type StorageCredential,
   storageOrigin,
-  type StoragePlace,
-  storagePlace,
-} from './storage-place';
+  type StorageLocation,
+  storageLocation,
+} from './storage-location';
 export { errorCode } from './error-code';
 export { hasEmbeddedDatabase } from './data-folder';
 export { readOrCreateSecrets } from './secrets';

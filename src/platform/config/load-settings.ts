@@ -3,42 +3,41 @@ import { readFileSync } from 'node:fs';
 import { isKeyOf } from './egress-readers';
 import { errorCode } from './error-code';
 import { isLoopbackOrigin } from './loopback';
-import { placeholderFault, urlPasswordFault } from './placeholder';
-import { needsItsSecrets } from './data-folder';
+import { placeholderProblem, urlPasswordProblem } from './placeholder';
+import { requiresExistingSecrets } from './data-folder';
 import { readOrCreateSecrets, readSecrets, secretProperties } from './secrets';
 import { declaredSettings, type SettingMetadata, unreadable } from './setting.decorator';
 import { Settings } from './settings';
-import { type SettingFault, SettingsError } from './settings-error';
+import { type SettingIssue, SettingsError } from './settings-error';
 import { secretProblem } from './sinks';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface LoadOptions {
-  /** The output goes to a terminal. */
   readonly terminal?: boolean;
-  /** False: secrets that are not given stay unknown. A command that must leave the data folder alone wants it so. */
-  readonly makesSecrets?: boolean;
+  /** Whether missing secrets are created; false for commands that must not change the data folder. */
+  readonly createsSecrets?: boolean;
 }
 
-/** Reads, checks and freezes the settings; throws a SettingsError that lists every fault. */
+/** Reads, checks and freezes the settings; throws a SettingsError that lists every issue. */
 export function loadSettings(
   env: NodeJS.ProcessEnv,
-  { terminal = process.stdout.isTTY, makesSecrets = true }: LoadOptions = {},
+  { terminal = process.stdout.isTTY, createsSecrets: makesSecrets = true }: LoadOptions = {},
 ): Settings {
-  const faults: SettingFault[] = [];
-  const given = declaredSettings.map((setting) => [setting.property, valueOf(setting, env, faults)]);
+  const issues: SettingIssue[] = [];
+  const values = declaredSettings.map((setting) => [setting.property, valueOf(setting, env, issues)]);
   const settings: Writable<Settings> = Object.assign(
     new Settings(),
-    Object.fromEntries(given),
+    Object.fromEntries(values),
   ) as Writable<Settings>;
-  // Jobs belong to the nodes of the portal, and the simulated supplier to a single process.
+  // Only nodes of the portal run jobs, and the simulated supplier needs a single process.
   if (settings.serve === 'gateway') settings.workers = 'off';
-  if (areSeveral(settings) && settings.sandbox === 'auto') settings.sandbox = 'off';
-  // An installation that others reach is in production, whatever NODE_ENV says.
+  if (hasSeveralProcesses(settings) && settings.sandbox === 'auto') settings.sandbox = 'off';
+  // An installation that others can reach is in production, whatever NODE_ENV says.
   if (isPublic(settings)) settings.environment = 'production';
-  faults.push(...crossFaults(settings));
-  if (faults.length === 0 && makesSecrets) completeSecrets(settings, faults);
-  if (faults.length > 0) throw new SettingsError(inDeclaredOrder(faults));
+  issues.push(...crossIssues(settings));
+  if (issues.length === 0 && makesSecrets) completeSecrets(settings, issues);
+  if (issues.length > 0) throw new SettingsError(inDeclaredOrder(issues));
 
   for (const slot of slots) {
     if (settings[`${slot}Kind`] === 'github' && settings[`${slot}ClientId`] !== undefined)
@@ -53,75 +52,75 @@ export function loadSettings(
   return deepFreeze(settings);
 }
 
-function valueOf(setting: SettingMetadata, env: NodeJS.ProcessEnv, faults: SettingFault[]): unknown {
-  const text = textOf(setting, env, faults);
+function valueOf(setting: SettingMetadata, env: NodeJS.ProcessEnv, issues: SettingIssue[]): unknown {
+  const text = textOf(setting, env, issues);
   if (text === undefined) return undefined;
   const value = setting.as.read(text);
-  if (value === undefined) faults.push({ name: setting.name, problem: `expected ${setting.as.expects}` });
+  if (value === undefined) issues.push({ name: setting.name, problem: `expected ${setting.as.expects}` });
   return value ?? unreadable;
 }
 
 function textOf(
   setting: SettingMetadata,
   env: NodeJS.ProcessEnv,
-  faults: SettingFault[],
+  issues: SettingIssue[],
 ): string | undefined {
   const { name } = setting;
   const direct = env[name] || undefined;
   const file = env[`${name}_FILE`] || undefined;
   if (direct !== undefined && file !== undefined) {
-    faults.push({ name, problem: `given twice, as ${name} and as ${name}_FILE` });
+    issues.push({ name, problem: `given twice, as ${name} and as ${name}_FILE` });
     return undefined;
   }
   if (file === undefined) return direct ?? setting.default;
   try {
     const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
     if (content !== '') return content;
-    faults.push({ name: `${name}_FILE`, problem: 'the file is empty' });
+    issues.push({ name: `${name}_FILE`, problem: 'the file is empty' });
   } catch (error) {
-    faults.push({ name: `${name}_FILE`, problem: `the file cannot be read (${errorCode(error)})` });
+    issues.push({ name: `${name}_FILE`, problem: `the file cannot be read (${errorCode(error)})` });
   }
   return undefined;
 }
 
-/** A text that is no address is a fault of its own. */
+/** A value that is not a URL has an issue of its own. */
 const isPublic = ({ baseUrl }: Settings): boolean =>
   typeof baseUrl === 'string' && !isLoopbackOrigin(baseUrl);
 
-function crossFaults(settings: Settings): SettingFault[] {
-  const faults: SettingFault[] = [];
+function crossIssues(settings: Settings): SettingIssue[] {
+  const issues: SettingIssue[] = [];
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
-    faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
+    issues.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
   const checks = [
-    backupFaults,
-    processFaults,
-    sandboxFaults,
-    processorFaults,
-    providerFaults,
-    egressFaults,
-    (given: Settings) => unsigned(given, 'gate', 'httpGates', 'httpGateSecrets'),
-    (given: Settings) => unsigned(given, 'tap', 'httpTaps', 'httpTapSecrets'),
-    sinkFaults,
-    telemetryFaults,
+    backupIssues,
+    processIssues,
+    sandboxIssues,
+    processorIssues,
+    providerIssues,
+    egressIssues,
+    (input: Settings) => missingSecretIssues(input, 'gate', 'httpGates', 'httpGateSecrets'),
+    (input: Settings) => missingSecretIssues(input, 'tap', 'httpTaps', 'httpTapSecrets'),
+    sinkIssues,
+    telemetryIssues,
   ];
-  faults.push(...checks.flatMap((check) => faultsIn(check, settings)));
-  if (settings.environment !== 'production') return faults;
+  issues.push(...checks.flatMap((check) => issuesIn(check, settings)));
+  if (settings.environment !== 'production') return issues;
   for (const property of secretProperties) {
-    const problem = placeholderFault(settings[property]);
-    if (problem) faults.push({ name: nameOf(property), problem });
+    const problem = placeholderProblem(settings[property]);
+    if (problem) issues.push({ name: nameOf(property), problem });
   }
   for (const property of ['databaseUrl', 'migrationDatabaseUrl', 'redisUrl', 'smtpUrl'] as const) {
-    const problem = urlPasswordFault(settings[property]);
-    if (problem) faults.push({ name: nameOf(property), problem });
+    const problem = urlPasswordProblem(settings[property]);
+    if (problem) issues.push({ name: nameOf(property), problem });
   }
-  return faults;
+  return issues;
 }
 
 class UnreadableSetting extends Error {}
 
-/** Faults of a check; none if it depends on a setting that cannot be read, which is in the list on its own account. */
-function faultsIn(check: (settings: Settings) => SettingFault[], settings: Settings): SettingFault[] {
+/** Issues of a check; none if the check depends on an unreadable setting, which is listed separately. */
+function issuesIn(check: (settings: Settings) => SettingIssue[], settings: Settings): SettingIssue[] {
   const readable = new Proxy(settings, {
     get(target, property): unknown {
       const value: unknown = Reflect.get(target, property);
@@ -137,63 +136,63 @@ function faultsIn(check: (settings: Settings) => SettingFault[], settings: Setti
   }
 }
 
-/** A number that cannot be read is a fault of its own. */
-const areSeveral = ({ processes }: Settings): boolean => typeof processes === 'number' && processes > 1;
+/** An unreadable number has an issue of its own. */
+const hasSeveralProcesses = ({ processes }: Settings): boolean =>
+  typeof processes === 'number' && processes > 1;
 
-/** What one process keeps to itself cannot be shared by several. */
-function processFaults(settings: Settings): SettingFault[] {
-  if (!areSeveral(settings)) return [];
+/** State that one process keeps in memory cannot be shared by several. */
+function processIssues(settings: Settings): SettingIssue[] {
+  if (!hasSeveralProcesses(settings)) return [];
   const { redisUrl, sandbox, processor } = settings;
-  const fault = (problem: string): SettingFault => ({ name: 'PROCESSES', problem });
+  const issue = (problem: string): SettingIssue => ({ name: 'PROCESSES', problem });
   return [
     ...(redisUrl === undefined
-      ? [fault('more than one needs REDIS_URL: each would count the rates of keys by itself')]
+      ? [issue('more than one needs REDIS_URL: each would count the rates of keys by itself')]
       : []),
     ...(sandbox === 'on' || processor === 'sandbox'
-      ? [fault('more than one cannot share a sandbox (SANDBOX, PROCESSOR)')]
+      ? [issue('more than one cannot share a sandbox (SANDBOX, PROCESSOR)')]
       : []),
   ];
 }
 
-/** Every service has a secret. A list that cannot be read is a fault of its own. */
-function unsigned(
+/** Every service must have a secret. An unreadable list has an issue of its own. */
+function missingSecretIssues(
   settings: Settings,
   kind: string,
   services: 'httpGates' | 'httpTaps',
   secrets: 'httpGateSecrets' | 'httpTapSecrets',
-): SettingFault[] {
-  const [listed, known]: readonly unknown[] = [settings[services], settings[secrets]];
-  if (!Array.isArray(listed) || !(known instanceof Map)) return [];
-  return (listed as Settings['httpTaps'])
-    .filter(({ name }) => !known.has(name))
+): SettingIssue[] {
+  const [serviceList, secretsByName]: readonly unknown[] = [settings[services], settings[secrets]];
+  if (!Array.isArray(serviceList) || !(secretsByName instanceof Map)) return [];
+  return (serviceList as Settings['httpTaps'])
+    .filter(({ name }) => !secretsByName.has(name))
     .map(({ name }) => ({ name: nameOf(secrets), problem: `has no secret for the ${kind} ${name}` }));
 }
 
-/** A certificate is of no use without its key, and with another one. */
-function egressFaults({
+function egressIssues({
   egressClientCertificate: certificate,
   egressClientKey: key,
-}: Settings): SettingFault[] {
+}: Settings): SettingIssue[] {
   const [name, keyName] = ['EGRESS_CLIENT_CERTIFICATE', 'EGRESS_CLIENT_KEY'];
   if (certificate === undefined && key === undefined) return [];
   if (key === undefined) return [{ name, problem: `needs ${keyName} beside it` }];
   if (certificate === undefined) return [{ name: keyName, problem: `needs ${name} beside it` }];
-  // Texts that cannot be read are faults of their own.
+  // Unreadable texts have issues of their own.
   if (typeof certificate !== 'string' || typeof key !== 'string') return [];
   return isKeyOf(certificate, key) ? [] : [{ name: keyName, problem: `is not the key of ${name}` }];
 }
 
-function sinkFaults(settings: Settings): SettingFault[] {
-  const [listed, secrets]: readonly unknown[] = [settings.sinks, settings.sinkSecrets];
-  if (!Array.isArray(listed) || !(secrets instanceof Map)) return [];
-  return (listed as Settings['sinks'])
+function sinkIssues(settings: Settings): SettingIssue[] {
+  const [sinkList, secrets]: readonly unknown[] = [settings.sinks, settings.sinkSecrets];
+  if (!Array.isArray(sinkList) || !(secrets instanceof Map)) return [];
+  return (sinkList as Settings['sinks'])
     .map((sink) => secretProblem(sink, secrets as Settings['sinkSecrets']))
     .filter((problem) => problem !== null)
     .map((problem) => ({ name: nameOf('sinkSecrets'), problem }));
 }
 
-/** Backups that nobody could read must not be found out about when one is needed. */
-function backupFaults({ backupTarget, backupTargetKey, backupKey }: Settings): SettingFault[] {
+/** A missing key must not be discovered only when a backup is needed. */
+function backupIssues({ backupTarget, backupTargetKey, backupKey }: Settings): SettingIssue[] {
   if (typeof backupTarget !== 'string') return [];
   const isStore = backupTarget.startsWith('s3:');
   return [
@@ -214,8 +213,8 @@ function backupFaults({ backupTarget, backupTargetKey, backupKey }: Settings): S
 
 const slots = ['idp1', 'idp2'] as const;
 
-/** A setting that one kind of identity provider does not know must not be taken for a rule that holds. */
-function providerFaults(settings: Settings): SettingFault[] {
+/** A setting that one kind of identity provider does not support must not seem to be in force. */
+function providerIssues(settings: Settings): SettingIssue[] {
   return slots.flatMap((slot) => {
     const name = slot.toUpperCase();
     if (settings[`${slot}Kind`] === 'openid')
@@ -228,26 +227,26 @@ function providerFaults(settings: Settings): SettingFault[] {
   });
 }
 
-/** Credit for nothing must be out of reach of everybody but the operator at this machine. */
-function sandboxFaults(settings: Settings): SettingFault[] {
+/** Free credit must be available only to the operator at this machine. */
+function sandboxIssues(settings: Settings): SettingIssue[] {
   if (settings.processor !== 'sandbox') return [];
-  const fault = (problem: string): SettingFault => ({ name: 'PROCESSOR', problem });
+  const issue = (problem: string): SettingIssue => ({ name: 'PROCESSOR', problem });
   const keys = [
     settings.processorSecretKey,
     settings.processorPublishableKey,
     settings.processorWebhookSecret,
   ];
   return [
-    ...(settings.environment === 'production' ? [fault('is never sandbox in production')] : []),
+    ...(settings.environment === 'production' ? [issue('is never sandbox in production')] : []),
     ...(isPublic(settings)
-      ? [fault('is sandbox only where BASE_URL names this machine, such as http://localhost:3000')]
+      ? [issue('is sandbox only where BASE_URL names this machine, such as http://localhost:3000')]
       : []),
-    ...(keys.some((key) => key !== undefined) ? [fault('is either sandbox or has keys of an account')] : []),
+    ...(keys.some((key) => key !== undefined) ? [issue('is either sandbox or has keys of an account')] : []),
   ];
 }
 
-/** Keys of two modes would sell in one and be paid in the other. */
-function processorFaults({ processorSecretKey, processorPublishableKey }: Settings): SettingFault[] {
+/** Keys of two modes would sell in one mode and be paid in the other. */
+function processorIssues({ processorSecretKey, processorPublishableKey }: Settings): SettingIssue[] {
   const name = 'PROCESSOR_PUBLISHABLE_KEY';
   if (processorPublishableKey === undefined) return [];
   if (processorSecretKey === undefined) return [{ name, problem: 'needs PROCESSOR_SECRET_KEY beside it' }];
@@ -257,47 +256,49 @@ function processorFaults({ processorSecretKey, processorPublishableKey }: Settin
     : [{ name, problem: 'is of another mode (test or live) than PROCESSOR_SECRET_KEY' }];
 }
 
-/** What OpenTelemetry's packages would put right in silence, or only tell once nothing arrives. */
-function telemetryFaults(settings: Settings): SettingFault[] {
-  const faults: SettingFault[] = [];
+/** Errors that OpenTelemetry's packages would correct silently, or report only once no data arrives. */
+function telemetryIssues(settings: Settings): SettingIssue[] {
+  const issues: SettingIssue[] = [];
   if (settings.otelSpanBatch > settings.otelSpanQueue)
-    faults.push({ name: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', problem: 'is more than OTEL_BSP_MAX_QUEUE_SIZE' });
+    issues.push({ name: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', problem: 'is more than OTEL_BSP_MAX_QUEUE_SIZE' });
   if ((settings.otlpClientCertificate === undefined) !== (settings.otlpClientKey === undefined))
-    faults.push({
+    issues.push({
       name: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
       problem: 'and OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE need one another',
     });
-  return faults;
+  return issues;
 }
 
-/** Other secrets would know no key and read nothing that is encrypted. */
-const LEFT_OUT =
+/** Other secrets would recognise no key and decrypt nothing. */
+const MISSING_SECRETS =
   'is missing: the data folder has a database and no secrets.json, so the service was given its secrets; give the same here';
 
 /**
- * With an external database several nodes may share it, and secrets made up by each would not agree:
- * in production they must then be given.
+ * Several nodes can share an external database, and secrets created by each would differ. In production they must
+ * therefore be configured.
  */
-function completeSecrets(settings: Writable<Settings>, faults: SettingFault[]): void {
+function completeSecrets(settings: Writable<Settings>, issues: SettingIssue[]): void {
   const missing = secretProperties.filter((property) => settings[property] === undefined);
   if (missing.length === 0) return;
   if (settings.environment === 'production' && settings.databaseUrl !== undefined) {
     const problem =
       'must be set in production with DATABASE_URL: as secrets.json in the data folder has it; ' +
       'for a new installation openssl rand -base64 48 makes one';
-    faults.push(...missing.map((property) => ({ name: nameOf(property), problem })));
+    issues.push(...missing.map((property) => ({ name: nameOf(property), problem })));
     return;
   }
   try {
-    const isBegun = settings.databaseUrl === undefined && needsItsSecrets(settings.dataFolder);
-    const created = isBegun ? readSecrets(settings.dataFolder) : readOrCreateSecrets(settings.dataFolder);
+    const isInitialised = settings.databaseUrl === undefined && requiresExistingSecrets(settings.dataFolder);
+    const created = isInitialised
+      ? readSecrets(settings.dataFolder)
+      : readOrCreateSecrets(settings.dataFolder);
     if (created === undefined) {
-      faults.push(...missing.map((property) => ({ name: nameOf(property), problem: LEFT_OUT })));
+      issues.push(...missing.map((property) => ({ name: nameOf(property), problem: MISSING_SECRETS })));
       return;
     }
     for (const property of missing) settings[property] = created[property];
   } catch (error) {
-    faults.push({ name: 'DATA_FOLDER', problem: error instanceof Error ? error.message : String(error) });
+    issues.push({ name: 'DATA_FOLDER', problem: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -305,10 +306,10 @@ function nameOf(property: string): string {
   return declaredSettings.find((setting) => setting.property === property)?.name ?? property;
 }
 
-function inDeclaredOrder(faults: SettingFault[]): SettingFault[] {
-  const position = ({ name }: SettingFault): number =>
+function inDeclaredOrder(issues: SettingIssue[]): SettingIssue[] {
+  const position = ({ name }: SettingIssue): number =>
     declaredSettings.findIndex((setting) => setting.name === name.replace(/_FILE$/, ''));
-  return faults.sort((left, right) => position(left) - position(right));
+  return issues.sort((left, right) => position(left) - position(right));
 }
 
 function deepFreeze<T extends object>(value: T): T {

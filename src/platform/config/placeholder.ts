@@ -1,4 +1,4 @@
-const words = [
+const placeholderWords = [
   'changeme',
   'secret',
   'example',
@@ -8,21 +8,23 @@ const words = [
   'insertkey',
   'yourkey',
 ];
-const shortest = 32;
+const minLength = 32;
 
-/** A secret is unfit for production for this reason, or fit (`undefined`); the text never repeats the secret. */
-export function placeholderFault(secret: unknown): string | undefined {
+/** Reason why a secret is unfit for production; undefined if it is fit. Never repeats the secret. */
+export function placeholderProblem(secret: unknown): string | undefined {
   if (typeof secret !== 'string') return undefined;
-  if (secret.length < shortest) return `must have at least ${shortest} characters in production`;
+  if (secret.length < minLength) return `must have at least ${minLength} characters in production`;
   const plain = secret.toLowerCase().replaceAll(/[\s_-]/g, '');
-  if (words.some((word) => plain.includes(word)))
+  if (placeholderWords.some((word) => plain.includes(word)))
     return 'looks like a placeholder; production needs a real secret';
   if (new Set(secret).size < 10) return 'repeats too few characters to be a secret';
   return undefined;
 }
 
-export function urlPasswordFault(address: unknown): string | undefined {
+export function urlPasswordProblem(address: unknown): string | undefined {
   if (typeof address !== 'string' || !URL.canParse(address)) return undefined;
   const plain = new URL(address).password.toLowerCase().replaceAll(/[\s_-]/g, '');
-  return words.includes(plain) ? 'has a placeholder for a password; production needs a real one' : undefined;
+  return placeholderWords.includes(plain)
+    ? 'has a placeholder for a password; production needs a real one'
+    : undefined;
 }

@@ -3,7 +3,6 @@ import { SinkSettings } from './sink-settings';
 import { duration, oneOf, processCount, publicOrigin } from './readers';
 import { Setting } from './setting.decorator';
 
-/** Settings of a node’s role, of its processes, and of how long a request waits for Redis. */
 export abstract class ProcessSettings extends SinkSettings {
   @Setting({
     name: 'SERVE',

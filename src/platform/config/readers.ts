@@ -4,17 +4,20 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel';
 
-/** Turns the text of one variable into a value; `undefined` means the text is not what was expected. */
-export interface Reader<T> {
+/** Parses the text of one variable; undefined if it is not what is expected. */
+export interface SettingReader<T> {
   readonly expects: string;
   read(text: string): T | undefined;
 }
 
-export function text(expects = 'a text', fits: (value: string) => boolean = () => true): Reader<string> {
+export function text(
+  expects = 'a text',
+  fits: (value: string) => boolean = () => true,
+): SettingReader<string> {
   return { expects, read: (value) => (/[\r\n\0]/.test(value) || !fits(value) ? undefined : value) };
 }
 
-export function oneOf<const Choice extends string>(...choices: Choice[]): Reader<Choice> {
+export function oneOf<const Choice extends string>(...choices: Choice[]): SettingReader<Choice> {
   return { expects: choices.join(' | '), read: (value) => choices.find((choice) => choice === value) };
 }
 
@@ -27,52 +30,52 @@ const switches = new Map<string, boolean>([
   ['no', false],
 ]);
 
-export const toggle: Reader<boolean> = {
+export const toggle: SettingReader<boolean> = {
   expects: 'true | false',
   read: (value) => switches.get(value.toLowerCase()),
 };
 
-export function wholeNumber(least: number, most: number): Reader<number> {
+export function wholeNumber(min: number, max: number): SettingReader<number> {
   return {
-    expects: `a whole number from ${least} to ${most}`,
-    read: (value) => (/^\d{1,15}$/.test(value) ? within(Number(value), least, most) : undefined),
+    expects: `a whole number from ${min} to ${max}`,
+    read: (value) => (/^\d{1,15}$/.test(value) ? within(Number(value), min, max) : undefined),
   };
 }
 
-const MOST_PROCESSES = 64;
+const MAX_PROCESSES = 64;
 
-/** `auto` counts the processors that this process may use, also in a container. */
-export const processCount: Reader<number> = {
-  expects: `auto, or a whole number from 1 to ${MOST_PROCESSES}`,
+/** `auto` is the number of processors available to this process, also in a container. */
+export const processCount: SettingReader<number> = {
+  expects: `auto, or a whole number from 1 to ${MAX_PROCESSES}`,
   read: (value) =>
     value === 'auto'
-      ? Math.min(availableParallelism(), MOST_PROCESSES)
-      : wholeNumber(1, MOST_PROCESSES).read(value),
+      ? Math.min(availableParallelism(), MAX_PROCESSES)
+      : wholeNumber(1, MAX_PROCESSES).read(value),
 };
 
 const milliseconds: Record<string, number> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 
-/** The unit is demanded: a bare 60 is read as seconds by one half of its readers and as milliseconds by the other. */
-export function duration(least: string, most: string): Reader<number> {
-  const bounds = [least, most].map((bound) => scaled(bound, milliseconds) ?? 0) as [number, number];
+/** The unit is required: without one, some readers expect seconds and others milliseconds. */
+export function duration(min: string, max: string): SettingReader<number> {
+  const bounds = [min, max].map((bound) => parseQuantity(bound, milliseconds) ?? 0) as [number, number];
   return {
-    expects: `a duration from ${least} to ${most}, such as 500ms, 60s or 5m`,
-    read: (value) => within(scaled(value, milliseconds), ...bounds),
+    expects: `a duration from ${min} to ${max}, such as 500ms, 60s or 5m`,
+    read: (value) => within(parseQuantity(value, milliseconds), ...bounds),
   };
 }
 
 const bytes: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-export function byteSize(least: string, most: string): Reader<number> {
-  const bounds = [least, most].map((bound) => scaled(bound, bytes) ?? 0) as [number, number];
+export function byteSize(min: string, max: string): SettingReader<number> {
+  const bounds = [min, max].map((bound) => parseQuantity(bound, bytes) ?? 0) as [number, number];
   return {
-    expects: `a size from ${least} to ${most}, such as 512KiB or 32MiB`,
-    read: (value) => within(scaled(value, bytes), ...bounds),
+    expects: `a size from ${min} to ${max}, such as 512KiB or 32MiB`,
+    read: (value) => within(parseQuantity(value, bytes), ...bounds),
   };
 }
 
-/** A service address such as a database's: credentials and a path are welcome. */
-export function serviceUrl(...protocols: string[]): Reader<string> {
+/** URL of a service such as a database; credentials and a path are allowed. */
+export function serviceUrl(...protocols: string[]): SettingReader<string> {
   return {
     expects: `an address starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     read(value) {
@@ -82,7 +85,7 @@ export function serviceUrl(...protocols: string[]): Reader<string> {
   };
 }
 
-export const publicOrigin: Reader<string> = {
+export const publicOrigin: SettingReader<string> = {
   expects: 'an address such as https://models.example.com, without a path',
   read(value) {
     const url = parseUrl(value);
@@ -91,7 +94,7 @@ export const publicOrigin: Reader<string> = {
   },
 };
 
-export const origins: Reader<readonly string[]> = {
+export const origins: SettingReader<readonly string[]> = {
   expects: '* or a comma list of origins such as https://app.example.com',
   read(value) {
     if (value === '*') return [value];
@@ -100,14 +103,14 @@ export const origins: Reader<readonly string[]> = {
   },
 };
 
-export const file: Reader<string> = {
+export const file: SettingReader<string> = {
   expects: 'the path of a file that is there',
   read: (value) => (existsSync(value) ? resolve(value) : undefined),
 };
 
-export const folder: Reader<string> = { expects: 'a folder', read: (value) => resolve(value) };
+export const folder: SettingReader<string> = { expects: 'a folder', read: (value) => resolve(value) };
 
-export const path: Reader<string> = { expects: 'the path of a file', read: (value) => resolve(value) };
+export const path: SettingReader<string> = { expects: 'the path of a file', read: (value) => resolve(value) };
 
 const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
 
@@ -120,8 +123,8 @@ export const sender = text(
 
 const proxyWords = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** `true` is refused: it would believe a forwarding header from anybody. */
-export const trustedProxies: Reader<string | number | false> = {
+/** `true` is rejected: any caller could then forge a forwarding header. */
+export const trustedProxies: SettingReader<string | number | false> = {
   expects:
     'false, a number of hops from 1 to 10, or a comma list of addresses, networks, loopback, uniquelocal',
   read(value) {
@@ -139,14 +142,14 @@ interface Network {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** An operator vouches for these addresses: everywhere, or only under one host name (and port). */
+/** Addresses that an operator vouches for: everywhere, or only under one host name (and port). */
 export interface AllowedNetwork extends Network {
   readonly host?: string;
   readonly port?: number;
 }
 
-/** Addresses, not names: who resolves a name asks them first. */
-export const nameServers: Reader<readonly string[]> = {
+/** Addresses, not names, since resolving a name needs a name server. */
+export const nameServers: SettingReader<readonly string[]> = {
   expects:
     'a comma list of IP addresses, with a port where it is not 53, such as 10.0.0.2,[2001:db8::1]:5353',
   read(value) {
@@ -161,7 +164,7 @@ function isNameServer(part: string): boolean {
   return isIP(part) !== 0 || (isPort && (isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4));
 }
 
-export const allowedNetworks: Reader<readonly AllowedNetwork[]> = {
+export const allowedNetworks: SettingReader<readonly AllowedNetwork[]> = {
   expects: 'a comma list of networks or host[:port]=network, such as 10.0.0.0/8,models.lan:8000=192.168.1.20',
   read(value) {
     const parts = list(value).map(allowedNetwork);
@@ -185,9 +188,9 @@ function network(value: string): Network | undefined {
   const version = isIP(address);
   if (version === 0 || rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)))
     return undefined;
-  const widest = version === 4 ? 32 : 128;
-  const prefix = Number(length ?? widest);
-  return prefix <= widest ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined;
+  const maxPrefix = version === 4 ? 32 : 128;
+  const prefix = Number(length ?? maxPrefix);
+  return prefix <= maxPrefix ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined;
 }
 
 export function list(value: string): string[] {
@@ -197,16 +200,16 @@ export function list(value: string): string[] {
     .filter((part) => part !== '');
 }
 
-export const commaList: Reader<readonly string[]> = { expects: 'a comma list', read: list };
+export const commaList: SettingReader<readonly string[]> = { expects: 'a comma list', read: list };
 
-function scaled(value: string, units: Record<string, number>): number | undefined {
+function parseQuantity(value: string, units: Record<string, number>): number | undefined {
   const match = /^(\d{1,9})([A-Za-z]+)$/.exec(value);
   const unit = units[match?.[2] ?? ''];
   return match && unit !== undefined ? Number(match[1]) * unit : undefined;
 }
 
-function within(value: number | undefined, least: number, most: number): number | undefined {
-  return value !== undefined && value >= least && value <= most ? value : undefined;
+function within(value: number | undefined, min: number, max: number): number | undefined {
+  return value !== undefined && value >= min && value <= max ? value : undefined;
 }
 
 function parseUrl(value: string): URL | undefined {

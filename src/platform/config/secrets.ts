@@ -8,8 +8,8 @@ export const secretProperties = ['sessionSecret', 'keyPepper', 'masterKey'] as c
 export type Secrets = Record<(typeof secretProperties)[number], string>;
 
 /**
- * Generated secrets of an installation without configured ones. They are made once and kept. A lost pepper would make
- * every key unknown, so a damaged file stops the start instead of being replaced.
+ * Generated secrets of an installation without configured ones. A lost pepper would invalidate every key, so a damaged
+ * file prevents the start and is never replaced.
  */
 export function readOrCreateSecrets(dataFolder: string): Secrets {
   const existing = readSecrets(dataFolder);
@@ -17,12 +17,12 @@ export function readOrCreateSecrets(dataFolder: string): Secrets {
   const path = fileIn(dataFolder);
   mkdirSync(dataFolder, { recursive: true });
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
-  const made = Object.fromEntries(
+  const secrets = Object.fromEntries(
     secretProperties.map((name) => [name, randomBytes(32).toString('base64url')]),
   );
   try {
-    writeFileSync(draft, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    // A link appears whole or not at all and never replaces a file: of two processes starting at once one wins.
+    writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    // A link is created atomically and never replaces a file: of two processes that start at once, one wins.
     linkSync(draft, path);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST')
@@ -53,8 +53,10 @@ export function readSecrets(dataFolder: string): Secrets | undefined {
 function parse(content: string): Secrets | undefined {
   try {
     const value = parseJsonText(content) as Partial<Record<string, unknown>> | null;
-    const whole = secretProperties.every((name) => typeof value?.[name] === 'string' && value[name] !== '');
-    return whole ? (value as Secrets) : undefined;
+    const isComplete = secretProperties.every(
+      (name) => typeof value?.[name] === 'string' && value[name] !== '',
+    );
+    return isComplete ? (value as Secrets) : undefined;
   } catch {
     return undefined;
   }

@@ -19,7 +19,6 @@ import { Setting } from './setting.decorator';
 const timeOut = duration('100ms', '24h');
 const createdSecret = 'created in the data folder, except in production with DATABASE_URL';
 
-/** Describes the process and what it stands on: its address, its database, its secrets. */
 export abstract class ServiceSettings {
   @Setting({
     name: 'NODE_ENV',

@@ -1,16 +1,16 @@
-import type { Reader } from './readers';
+import type { SettingReader } from './readers';
 
 export interface SettingOptions {
-  /** The variable's name in the environment; the same with `_FILE` names a file that holds the value. */
+  /** Name of the environment variable; with `_FILE` appended, of a file that holds the value. */
   readonly name: string;
   readonly group: string;
   readonly describe: string;
-  readonly as: Reader<unknown>;
-  /** Written as it would stand in the environment, and read the same way. */
+  readonly as: SettingReader<unknown>;
+  /** Text as in the environment, parsed the same way. */
   readonly default?: string;
-  /** This happens when it is unset and `default` cannot say it. */
+  /** Behaviour when unset, if `default` cannot express it. */
   readonly unset?: string;
-  /** It is never shown: neither in a fault nor in the table of effective settings. */
+  /** Never shown, neither in errors nor in the table of effective settings. */
   readonly secret?: boolean;
 }
 
@@ -23,7 +23,7 @@ const registry: SettingMetadata[] = [];
 /** Every declared setting, in the order of the class. */
 export const declaredSettings: readonly SettingMetadata[] = registry;
 
-/** Stands where a value could not be read, which is told with all other faults. */
+/** Stands for a value that could not be read, which is reported with all other issues. */
 export const unreadable = Symbol('unreadable');
 
 export const Setting =

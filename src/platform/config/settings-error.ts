@@ -1,18 +1,18 @@
-/** A process that was configured wrongly exits with this code (EX_CONFIG of sysexits). */
+/** Exit code of a misconfigured process (EX_CONFIG of sysexits). */
 export const EXIT_CONFIGURATION = 78;
 
-export interface SettingFault {
+export interface SettingIssue {
   readonly name: string;
   readonly problem: string;
 }
 
-/** Carries every fault at once, so that nine mistakes take one start to find and not nine. */
+/** Reports every issue at once, so that several mistakes need only one start to find. */
 export class SettingsError extends Error {
-  constructor(readonly faults: readonly SettingFault[]) {
+  constructor(readonly issues: readonly SettingIssue[]) {
     super(
       [
-        `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,
-        ...faults.map(({ name, problem }) => `  ${name}: ${problem}`),
+        `The configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}:`,
+        ...issues.map(({ name, problem }) => `  ${name}: ${problem}`),
         'docs/configuration.md describes every variable.',
       ].join('\n'),
     );

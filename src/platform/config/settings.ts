@@ -12,7 +12,7 @@ import {
 } from './readers';
 import {
   httpGates,
-  type HttpGateSetting,
+  type HttpGateServiceSetting,
   httpTaps,
   type HttpTapSetting,
   webhookSecrets,
@@ -80,7 +80,7 @@ export class Settings extends TelemetrySettings {
     as: httpGates,
     default: '',
   })
-  readonly httpGates: readonly HttpGateSetting[];
+  readonly httpGates: readonly HttpGateServiceSetting[];
 
   @Setting({
     name: 'HTTP_GATE_SECRETS',

@@ -1,14 +1,13 @@
-import { isRole, type Role } from '../../kernel';
-import { nameServers, oneOf, publicOrigin, type Reader, text } from './readers';
+import { isRole, type UserRole } from '../../kernel';
+import { nameServers, oneOf, publicOrigin, type SettingReader, text } from './readers';
 import { Setting } from './setting.decorator';
 import { StorageSettings } from './storage-settings';
 
-type MappedRole = Exclude<Role, 'platform_owner'>;
+type MappedRole = Exclude<UserRole, 'platform_owner'>;
 
-/** Each group of a provider means a role. */
 export type RoleMap = readonly (readonly [group: string, role: MappedRole])[];
 
-const roleMap: Reader<RoleMap> = {
+const roleMap: SettingReader<RoleMap> = {
   expects:
     'a comma list of group=role, such as staff=user,gateway-admins=platform_admin; never platform_owner',
   read(value) {
@@ -20,19 +19,19 @@ const roleMap: Reader<RoleMap> = {
   },
 };
 
-const directoryRoles: Reader<Readonly<Record<string, RoleMap>>> = {
+const directoryRoles: SettingReader<Readonly<Record<string, RoleMap>>> = {
   expects:
     'a comma list of extension/directory:group=role, such as ldap/staff:admins=platform_admin; never platform_owner',
   read(value) {
-    const found = new Map<string, RoleMap>();
+    const rolesByDirectory = new Map<string, RoleMap>();
     for (const part of value.split(',')) {
       const [, directory = '', pair = ''] =
         /^([a-z][a-z0-9-]*\/[a-z][a-z0-9-]*):(.+)$/.exec(part.trim()) ?? [];
       const mapped = roleMap.read(pair);
       if (mapped === undefined) return undefined;
-      found.set(directory, [...(found.get(directory) ?? []), ...mapped]);
+      rolesByDirectory.set(directory, [...(rolesByDirectory.get(directory) ?? []), ...mapped]);
     }
-    return Object.fromEntries(found);
+    return Object.fromEntries(rolesByDirectory);
   },
 };
 
@@ -40,7 +39,7 @@ const issuer = text('an address such as https://accounts.example.com', (value) =
   /^https?:\/\/[^\s?#]+$/.test(value),
 );
 
-const origins: Reader<readonly string[]> = {
+const origins: SettingReader<readonly string[]> = {
   expects: 'a comma list of addresses such as https://models.reseller.example',
   read(value) {
     const parts = value.split(',').map((part) => publicOrigin.read(part.trim()));
@@ -51,7 +50,6 @@ const origins: Reader<readonly string[]> = {
 const group = 'Sign-in';
 const none = 'no such provider';
 
-/** Describes identity providers: any that speaks OpenID Connect, and GitHub. */
 export abstract class SignInSettings extends StorageSettings {
   @Setting({
     name: 'SECOND_FACTOR_FOR',

@@ -3,7 +3,6 @@ import { BackupSettings } from './backup-settings';
 import { Setting } from './setting.decorator';
 import { sinks, type SinkSetting, sinkSecrets } from './sinks';
 
-/** Services of others that every settled request is sent to. */
 export abstract class SinkSettings extends BackupSettings {
   @Setting({
     name: 'SINKS',

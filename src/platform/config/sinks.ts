@@ -1,22 +1,26 @@
-import { listed, pairIn, SERVICE_NAME } from './http-services';
-import { duration, type Reader, wholeNumber } from './readers';
-import { credentialIn, placeOf, storageOptions, storageOrigin, type StoragePlace } from './storage-place';
+import { splitList, parsePair, SERVICE_NAME } from './http-services';
+import { duration, type SettingReader, wholeNumber } from './readers';
+import {
+  credentialIn,
+  storageLocationOf,
+  storageOptions,
+  storageOrigin,
+  type StorageLocation,
+} from './storage-location';
 
 interface CommonSinkSetting {
   readonly name: string;
   readonly timeoutMs: number;
-  /** The most records that one delivery has. */
   readonly batch: number;
-  /** A record waits so long at most for others to be delivered with it. */
+  /** Maximum time that a record waits to be delivered with others. */
   readonly everyMs: number;
 }
 
 export interface StorageSinkSetting extends CommonSinkSetting {
   readonly kind: 's3';
-  readonly place: StoragePlace;
+  readonly place: StorageLocation;
 }
 
-/** A sink that takes records by POST at one address. */
 export interface PostSinkSetting extends CommonSinkSetting {
   readonly kind: 'langfuse' | 'otlp' | 'datadog';
   readonly url: string;
@@ -37,9 +41,13 @@ const datadogSites = [
   'us2.ddog-gov.com',
 ];
 
-const common = ['timeout', 'batch', 'every'];
-const longest = { timeout: duration('1s', '5m'), every: duration('0ms', '1h'), batch: wholeNumber(1, 5_000) };
-const usual = {
+const commonOptions = ['timeout', 'batch', 'every'];
+const optionReaders = {
+  timeout: duration('1s', '5m'),
+  every: duration('0ms', '1h'),
+  batch: wholeNumber(1, 5_000),
+};
+const defaultOptions = {
   s3: { timeout: '60s', batch: '1000', every: '60s' },
   langfuse: { timeout: '20s', batch: '100', every: '0ms' },
   otlp: { timeout: '20s', batch: '500', every: '0ms' },
@@ -47,18 +55,18 @@ const usual = {
 };
 
 /** Such as `lake=s3://bucket/records#region=eu-central-1`, or `traces=langfuse:https://cloud.langfuse.com`. */
-export const sinks: Reader<readonly SinkSetting[]> = {
+export const sinks: SettingReader<readonly SinkSetting[]> = {
   expects:
     'NAME=s3://BUCKET/PREFIX#region=…, NAME=langfuse:URL, NAME=otlp:URL or NAME=datadog:SITE with commas between them, each with #timeout=…&batch=…&every=… where it differs from the usual',
   read(value) {
-    const found = new Map<string, SinkSetting>();
-    for (const entry of listed(value)) {
+    const sinksByName = new Map<string, SinkSetting>();
+    for (const entry of splitList(value)) {
       const [, name = '', address = '', fragment = ''] = /^([^=]*)=([^#]*)(?:#(.*))?$/.exec(entry) ?? [];
-      const sink = sinkOf(name, address, new Map(fragment.split('&').filter(Boolean).map(pairIn)));
-      if (sink === undefined || !SERVICE_NAME.test(name) || found.has(name)) return undefined;
-      found.set(name, sink);
+      const sink = sinkOf(name, address, new Map(fragment.split('&').filter(Boolean).map(parsePair)));
+      if (sink === undefined || !SERVICE_NAME.test(name) || sinksByName.has(name)) return undefined;
+      sinksByName.set(name, sink);
     }
-    return [...found.values()];
+    return [...sinksByName.values()];
   },
 };
 
@@ -69,20 +77,20 @@ function sinkOf(
 ): SinkSetting | undefined {
   const [, kind, rest = ''] = /^(s3|langfuse|otlp|datadog):(.+)$/.exec(address) ?? [];
   if (kind === undefined) return undefined;
-  const own: readonly string[] = kind === 's3' ? storageOptions : [];
-  if ([...options.keys()].some((option) => !common.includes(option) && !own.includes(option)))
+  const kindOptions: readonly string[] = kind === 's3' ? storageOptions : [];
+  if ([...options.keys()].some((option) => !commonOptions.includes(option) && !kindOptions.includes(option)))
     return undefined;
-  const { timeout, batch, every } = usual[kind as SinkSetting['kind']];
-  const timeoutMs = longest.timeout.read(options.get('timeout') ?? timeout);
-  const records = longest.batch.read(options.get('batch') ?? batch);
-  const everyMs = longest.every.read(options.get('every') ?? every);
+  const { timeout, batch, every } = defaultOptions[kind as SinkSetting['kind']];
+  const timeoutMs = optionReaders.timeout.read(options.get('timeout') ?? timeout);
+  const records = optionReaders.batch.read(options.get('batch') ?? batch);
+  const everyMs = optionReaders.every.read(options.get('every') ?? every);
   if (timeoutMs === undefined || records === undefined || everyMs === undefined) return undefined;
-  // What Datadog takes at once (documentation of its API, "Send logs").
+  // Maximum that Datadog accepts per request (documentation of its API, "Send logs").
   if (kind === 'datadog' && records > 1_000) return undefined;
   const shared = { name, timeoutMs, batch: records, everyMs };
   if (kind === 's3') {
-    const place = placeOf(address, options);
-    return place === undefined ? undefined : { ...shared, kind, place };
+    const location = storageLocationOf(address, options);
+    return location === undefined ? undefined : { ...shared, kind, place: location };
   }
   const url = urlOf(kind as PostSinkSetting['kind'], rest);
   return url === undefined ? undefined : { ...shared, kind: kind as PostSinkSetting['kind'], url };
@@ -90,27 +98,27 @@ function sinkOf(
 
 const paths = { langfuse: '/api/public/otel/v1/traces', otlp: '/v1/logs', datadog: '/api/v2/logs' };
 
-/** The address that records are posted to. One that ends as it has to is left as it is. */
+/** URL that records are posted to; one that already ends with the path stays unchanged. */
 function urlOf(kind: PostSinkSetting['kind'], text: string): string | undefined {
   if (kind === 'datadog' && datadogSites.includes(text))
     return `https://http-intake.logs.${text}${paths.datadog}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.hostname === '')
     return undefined;
-  // A page shows the address: no secret belongs there.
+  // A page shows the URL, so it must not contain a secret.
   if (url.username !== '' || url.password !== '' || url.search !== '') return undefined;
   const path = url.pathname.replace(/\/+$/, '');
   return `${url.origin}${path.endsWith(paths[kind]) ? path : path + paths[kind]}`;
 }
 
-/** What each sink is signed or authorised with. A name may stand twice: an OTLP sink has a header each. */
-export const sinkSecrets: Reader<ReadonlyMap<string, readonly string[]>> = {
+/** Credentials of each sink. A name can be repeated: an OTLP sink can have several headers. */
+export const sinkSecrets: SettingReader<ReadonlyMap<string, readonly string[]>> = {
   expects:
     'NAME=ACCESS_KEY_ID:SECRET for s3, NAME=pk-…:sk-… for langfuse, NAME=API_KEY for datadog, NAME=HEADER: VALUE for otlp, with commas between them',
   read(value) {
     const secrets = new Map<string, string[]>();
-    for (const entry of listed(value)) {
-      const [name, secret] = pairIn(entry);
+    for (const entry of splitList(value)) {
+      const [name, secret] = parsePair(entry);
       if (!SERVICE_NAME.test(name) || secret === '') return undefined;
       secrets.set(name, [...(secrets.get(name) ?? []), secret]);
     }
@@ -118,17 +126,17 @@ export const sinkSecrets: Reader<ReadonlyMap<string, readonly string[]>> = {
   },
 };
 
-/** Why the secrets of a sink do not fit it; null where they do. The text never repeats them. */
+/** Reason why the secrets of a sink are unsuitable; null if they are suitable. Never repeats them. */
 export function secretProblem(
   { kind, name }: SinkSetting,
   secrets: ReadonlyMap<string, readonly string[]>,
 ): string | null {
-  const own = secrets.get(name) ?? [];
+  const values = secrets.get(name) ?? [];
   if (kind === 'otlp')
-    return own.every((one) => headerIn(one) !== undefined)
+    return values.every((one) => headerIn(one) !== undefined)
       ? null
       : `has for the sink ${name} something that is not a header such as authorization: Bearer …`;
-  const [secret = '', ...others] = own;
+  const [secret = '', ...others] = values;
   if (secret === '') return `has no secret for the sink ${name}`;
   if (others.length > 0) return `has more than one secret for the sink ${name}`;
   const fits =
@@ -140,12 +148,12 @@ export function secretProblem(
   return fits ? null : `has for the sink ${name} a secret of another form than that of ${kind}`;
 }
 
-/** A header field in its usual spelling. */
+/** Parses a header field in its usual spelling. */
 export function headerIn(text: string): readonly [name: string, value: string] | undefined {
   const [, name, value] = /^([!#$%&'*+.^`|~\w-]+): ?([\x20-\x7e]+)$/.exec(text) ?? [];
   return name === undefined || value === undefined ? undefined : [name.toLowerCase(), value];
 }
 
-/** Where requests of a sink go to; the operator named it, so it may be private. */
+/** Origin that requests of a sink go to; it can be private, since the operator configured it. */
 export const sinkOrigin = (sink: SinkSetting): string =>
   sink.kind === 's3' ? storageOrigin(sink.place) : sink.url;

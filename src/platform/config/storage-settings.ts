@@ -3,7 +3,6 @@ import { byteSize, oneOf } from './readers';
 import { ServiceSettings } from './service-settings';
 import { Setting } from './setting.decorator';
 
-/** Limits on contents that are stored for API keys and users. */
 export abstract class StorageSettings extends ServiceSettings {
   @Setting({
     name: 'IDEMPOTENT_ANSWER_LIMIT',

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ProcessSettings } from './process-settings';
-import { file, list, oneOf, type Reader, text, toggle, wholeNumber } from './readers';
+import { file, list, oneOf, type SettingReader, text, toggle, wholeNumber } from './readers';
 import { Setting } from './setting.decorator';
 
 const group = 'Telemetry';
@@ -15,19 +15,19 @@ const endpoint = text(
   },
 );
 
-/** Pairs as in the header `baggage`: values may be escaped with percent signs. */
-const pairs = (isName: RegExp, expects: string): Reader<Readonly<Record<string, string>>> => ({
+/** Pairs as in the `baggage` header; values can be percent-encoded. */
+const pairs = (isName: RegExp, expects: string): SettingReader<Readonly<Record<string, string>>> => ({
   expects,
   read(value) {
-    const found: Record<string, string> = {};
+    const result: Record<string, string> = {};
     for (const part of list(value)) {
       const at = part.indexOf('=');
       const name = part.slice(0, at).trim();
       const decoded = decode(part.slice(at + 1).trim());
       if (at < 1 || !isName.test(name) || decoded === undefined || /[\r\n\0]/.test(decoded)) return undefined;
-      found[name] = decoded;
+      result[name] = decoded;
     }
-    return found;
+    return result;
   },
 });
 
@@ -48,7 +48,7 @@ const attributes = pairs(
   'name=value with commas between them, such as deployment.environment.name=production',
 );
 
-const share: Reader<number> = {
+const share: SettingReader<number> = {
   expects: 'a number from 0 to 1, such as 0.01',
   read(value) {
     const number = /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(value) ? Number(value) : NaN;
@@ -56,7 +56,7 @@ const share: Reader<number> = {
   },
 };
 
-const names: Reader<readonly string[]> = {
+const names: SettingReader<readonly string[]> = {
   expects: 'all, or a comma list of names',
   read: (value) => list(value),
 };

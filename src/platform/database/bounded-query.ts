@@ -1,94 +1,91 @@
 import { type ClientBase, Query, type QueryResult, types } from 'pg';
 
-/** The most that one statement may answer. */
-const MOST_ROWS = 10_000;
-const MOST_BYTES = 32 * 1024 * 1024;
-/** So many rows are asked for at a time; after those the server waits. */
-const ROWS_AT_ONCE = 1_000;
+const MAX_ROWS = 10_000;
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Rows fetched at a time; the server then waits. */
+const ROWS_PER_FETCH = 1_000;
 
 interface DataRow {
-  /** The bytes of the message. */
   readonly length: number;
 }
 
-interface Connected {
+interface QueryConnection {
   sync(): void;
 }
 
-/** What the driver's query does with messages of the server; its types leave these out. */
-interface QueryInside {
-  prepare(connection: Connected): void;
+/** Methods of the driver's query that handle server messages; its types omit them. */
+interface QueryInternals {
+  prepare(connection: QueryConnection): void;
   handleDataRow(message: DataRow): void;
-  handlePortalSuspended(connection: Connected): void;
-  handleError(error: Error, connection: Connected): void;
-  handleReadyForQuery(connection: Connected): void;
+  handlePortalSuspended(connection: QueryConnection): void;
+  handleError(error: Error, connection: QueryConnection): void;
+  handleReadyForQuery(connection: QueryConnection): void;
 }
 
-const Driver = Query as unknown as new (
+const DriverQuery = Query as unknown as new (
   config: object,
   values: readonly unknown[],
   callback: (error: Error | null, result: QueryResult<object>) => void,
-) => Query & QueryInside;
+) => Query & QueryInternals;
 
 /**
- * A statement whose rows are counted as they come; too many end it, and nothing of them is kept. Where the driver asks
- * for some rows at a time it does not say after an error that it goes on, and the server would wait for that.
+ * Counts rows as they arrive, and ends the statement once there are too many. With a row limit the driver sends no Sync
+ * after an error, and the server would wait for it.
  */
-class BoundedQuery extends Driver {
+class BoundedQuery extends DriverQuery {
   private bytes = 0;
   private count = 0;
-  /** Whether the server has the statement, and nothing was said that ends it. */
-  private isUnderWay = false;
+  /** True if the server has the statement and no message has ended it. */
+  private isRunning = false;
 
-  get isTooMuch(): boolean {
-    return this.count > MOST_ROWS || this.bytes > MOST_BYTES;
+  get exceedsLimit(): boolean {
+    return this.count > MAX_ROWS || this.bytes > MAX_BYTES;
   }
 
-  override prepare(connection: Connected): void {
+  override prepare(connection: QueryConnection): void {
     super.prepare(connection);
-    this.isUnderWay = true;
+    this.isRunning = true;
   }
 
   override handleDataRow(message: DataRow): void {
     this.count += 1;
     this.bytes += message.length;
-    if (!this.isTooMuch) super.handleDataRow(message);
+    if (!this.exceedsLimit) super.handleDataRow(message);
   }
 
-  override handlePortalSuspended(connection: Connected): void {
-    if (!this.isTooMuch) return super.handlePortalSuspended(connection);
-    this.isUnderWay = false;
+  override handlePortalSuspended(connection: QueryConnection): void {
+    if (!this.exceedsLimit) return super.handlePortalSuspended(connection);
+    this.isRunning = false;
     connection.sync();
   }
 
-  override handleError(error: Error, connection: Connected): void {
-    if (this.isUnderWay) connection.sync();
-    this.isUnderWay = false;
+  override handleError(error: Error, connection: QueryConnection): void {
+    if (this.isRunning) connection.sync();
+    this.isRunning = false;
     super.handleError(error, connection);
   }
 
-  override handleReadyForQuery(connection: Connected): void {
-    this.isUnderWay = false;
+  override handleReadyForQuery(connection: QueryConnection): void {
+    this.isRunning = false;
     super.handleReadyForQuery(connection);
   }
 }
 
-/** 64-bit integers are numbers, as counts and ids are; one that a number does not hold is refused. */
-function wholeNumber(text: string): number {
+/** Reads a 64-bit integer as a number; throws if a number cannot hold it exactly. */
+function parseInt8(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value)) return value;
   throw new RangeError(`${text} is more than a number holds exactly: select it as text, with ::text`);
 }
 
-/** The driver's own, but for this type. */
 const readers = {
   getTypeParser(id: number, format: 'text' | 'binary' = 'text'): unknown {
-    const isWhole = id === Number(types.builtins.INT8) && format === 'text';
-    return isWhole ? wholeNumber : types.getTypeParser(id, 'text');
+    const isInt8 = id === Number(types.builtins.INT8) && format === 'text';
+    return isInt8 ? parseInt8 : types.getTypeParser(id, 'text');
   },
 };
 
-/** One statement, as the server parses it: a text with two is refused. */
+/** Runs one statement as parsed by the server, which rejects a text with several. */
 export function boundedQuery<Row extends object>(
   client: ClientBase,
   text: string,
@@ -96,14 +93,14 @@ export function boundedQuery<Row extends object>(
 ): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     const query: BoundedQuery = new BoundedQuery(
-      { text, types: readers, queryMode: 'extended', rows: ROWS_AT_ONCE },
+      { text, types: readers, queryMode: 'extended', rows: ROWS_PER_FETCH },
       values,
       (error, result) => {
         if (error !== null) return reject(error);
-        if (!query.isTooMuch) return resolve(result.rows as Row[]);
+        if (!query.exceedsLimit) return resolve(result.rows as Row[]);
         reject(
           new RangeError(
-            `The statement answers more than ${MOST_ROWS.toLocaleString('en')} rows or ${MOST_BYTES / 1024 / 1024} MiB: ask for fewer with LIMIT`,
+            `The statement answers more than ${MAX_ROWS.toLocaleString('en')} rows or ${MAX_BYTES / 1024 / 1024} MiB: ask for fewer with LIMIT`,
           ),
         );
       },

@@ -4,36 +4,35 @@ import { withDeadline } from '../../kernel';
 import { Database } from './database';
 import { DatabaseClock } from './database-clock';
 
-/** Machines that keep their time by NTP never reach this difference. */
+/** Machines that keep their time by NTP stay below this difference. */
 export const CLOCK_TOLERANCE_MS = 5_000;
 const POLL_MS = 250;
-const READING_AGE_MS = 10_000;
-const ANSWER_DEADLINE_MS = 5_000;
+const MAX_READING_AGE_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 
 /**
- * Compares this machine's clock with the database's. A date of this process alone begins or ends some work,
- * such as a job that is put off. When this clock is wrong, that is wrong on all nodes. Between two readings
- * the monotonic clock tells of a jump.
+ * Compares this machine's clock with the database's, since a wrong clock would start jobs at the wrong time. Between
+ * two readings the monotonic clock detects jumps.
  */
 @Injectable()
 export class ClockWatch implements OnModuleDestroy {
   private readonly logger = new Logger(ClockWatch.name);
   private readonly stopping = new AbortController();
   private readonly database: DatabaseClock = new DatabaseClock();
-  private readonly listeners: ((isRight: boolean) => void)[] = [];
+  private readonly listeners: ((isAccurate: boolean) => void)[] = [];
   private readAt = -Infinity;
-  private said?: boolean;
+  private wasAccurate?: boolean;
   private watching?: Promise<void>;
 
   constructor(private readonly source: Database) {}
 
-  /** Calls the listener at the first reading, and at every change after it. */
-  watch(listener: (isRight: boolean) => void): void {
+  /** Calls the listener at the first reading, and at every change after that. */
+  watch(listener: (isAccurate: boolean) => void): void {
     this.listeners.push(listener);
     this.watching ??= this.keepWatching();
   }
 
-  /** This clock is so far ahead; undefined before the database has answered. */
+  /** Lead of this clock; undefined before the database has responded. */
   get aheadMs(): number | undefined {
     return this.readAt === -Infinity ? undefined : Date.now() - this.database.now();
   }
@@ -50,33 +49,35 @@ export class ClockWatch implements OnModuleDestroy {
   private async keepWatching(): Promise<void> {
     const { signal } = this.stopping;
     do {
-      // A database that does not answer is told by others; the last reading stays good.
-      await this.read().catch(() => undefined);
-      this.tell();
+      // An unresponsive database is reported elsewhere; the last reading stays valid.
+      await this.readDatabaseClock().catch(() => undefined);
+      this.reportChange();
     } while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false));
   }
 
-  private async read(): Promise<void> {
-    const askedAt = this.database.elapsedMs();
-    if (askedAt - this.readAt < READING_AGE_MS) return;
+  private async readDatabaseClock(): Promise<void> {
+    const requestedAt = this.database.elapsedMs();
+    if (requestedAt - this.readAt < MAX_READING_AGE_MS) return;
     const reading = this.source.query<{ now: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
     );
-    const [row] = await withDeadline(ANSWER_DEADLINE_MS, reading);
+    const [row] = await withDeadline(RESPONSE_TIMEOUT_MS, reading);
     if (row === undefined) return;
-    this.database.synchronise(row.now, askedAt);
-    this.readAt = askedAt;
+    this.database.synchronise(row.now, requestedAt);
+    this.readAt = requestedAt;
   }
 
-  private tell(): void {
+  private reportChange(): void {
     const { aheadMs, isRight } = this;
-    if (aheadMs === undefined || isRight === this.said) return;
-    const apart = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's`;
+    if (aheadMs === undefined || isRight === this.wasAccurate) return;
+    const difference = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's`;
     if (!isRight)
-      this.logger.error(`The clock of this machine is ${apart}: this node takes no jobs until it is right.`);
-    else if (this.said === false)
+      this.logger.error(
+        `The clock of this machine is ${difference}: this node takes no jobs until it is right.`,
+      );
+    else if (this.wasAccurate === false)
       this.logger.log('The clock of this machine is right again; jobs are taken.');
-    this.said = isRight;
+    this.wasAccurate = isRight;
     for (const listener of this.listeners) listener(isRight);
   }
 }

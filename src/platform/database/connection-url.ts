@@ -2,18 +2,18 @@
 export const applicationRole = 'switchboard_app';
 
 /**
- * A database address whose sessions begin with these server settings. They stand in the address itself, because
- * that is the one thing every client (TypeORM's pool, the queue's pool, the listener) takes alike.
+ * Adds server settings to a database URL. The URL carries them since every client (TypeORM's pool, the queue's pool,
+ * the listener) accepts it.
  */
 export function withSessionSettings(url: string, settings: Record<string, string | number>): string {
   const address = new URL(url);
-  const given = address.searchParams.get('options');
+  const existing = address.searchParams.get('options');
   const added = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  address.searchParams.set('options', [given, ...added].filter(Boolean).join(' '));
+  address.searchParams.set('options', [existing, ...added].filter(Boolean).join(' '));
   return address.href;
 }
 
-/** The address under which the service itself works: with no more rights than the migrations granted. */
+/** URL for the service itself, with no more rights than the migrations granted. */
 export function applicationUrl(url: string): string {
   return withSessionSettings(url, { role: applicationRole });
 }

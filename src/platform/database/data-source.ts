@@ -3,26 +3,26 @@ import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm'
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
 import { MINUTE_MS, parseJsonText } from '../../kernel';
 import { applicationUrl, withSessionSettings } from './connection-url';
-import { survivesLostConnections } from './pool-options';
+import { resilientPoolOptions } from './pool-options';
 
 export type Entity = (new () => object) | EntitySchema;
 export type Migration = new () => MigrationInterface;
 
-// The names in a document may be a caller's.
+// The names in a document can come from a caller.
 for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB])
   pg.types.setTypeParser(type, parseJsonText);
 
 const statementTimeoutMs = 30_000;
-/** A new connection has to learn the partitions first: pages that open seconds apart would all wait for that. */
-const keptIdleMs = 5 * MINUTE_MS;
-/** A forgotten transaction holds locks and the horizon of VACUUM. */
+/** A new connection must first learn the partitions, and pages opened seconds apart would all wait for that. */
+const poolIdleMs = 5 * MINUTE_MS;
+/** A forgotten transaction holds locks and holds back VACUUM. */
 const idleInTransactionTimeoutMs = MINUTE_MS;
 
 /**
- * Sums over many rows are grouped in memory instead of sorted on disk. Statements here are short: to compile one, or to
- * start parallel workers for it, takes longer than to run it.
+ * Sums over many rows are grouped in memory instead of sorted on disk. Compiling the short statements, or starting
+ * parallel workers, takes longer than running them.
  */
-const reading = {
+const querySettings = {
   jit: 'off',
   max_parallel_workers_per_gather: 0,
   work_mem: '16MB',
@@ -42,16 +42,16 @@ export function serviceDataSourceOptions(options: ServiceDataSourceOptions): Pos
     url: withSessionSettings(applicationUrl(options.url), {
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-      ...reading,
+      ...querySettings,
     }),
     applicationName: 'switchboard',
     entities: [...options.entities],
     poolSize: options.poolSize,
-    extra: { ...survivesLostConnections, idleTimeoutMillis: keptIdleMs },
+    extra: { ...resilientPoolOptions, idleTimeoutMillis: poolIdleMs },
   };
 }
 
-/** In pg_stat_activity. */
+/** Name in pg_stat_activity. */
 export const MIGRATIONS_APPLICATION = 'switchboard-migrations';
 
 /** Migrations connect as the owner of the schema, without a time limit on a statement. */
@@ -73,13 +73,13 @@ export function migrationDataSource(
 
 const common = {
   type: 'postgres',
-  // The one that everything else here uses; left to itself, TypeORM looks for it on the disk.
+  // Without this, TypeORM looks for the driver on disk.
   driver: pg,
   synchronize: false,
   installExtensions: false,
   connectTimeoutMS: 10_000,
-  extra: survivesLostConnections,
-  // TypeORM would print statements with their values, past the log's redaction; the error thrown tells enough.
+  extra: resilientPoolOptions,
+  // TypeORM would log statements with their values, bypassing redaction; the thrown error is sufficient.
   logging: false,
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } as const satisfies Partial<PostgresDataSourceOptions>;

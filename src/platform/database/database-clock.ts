@@ -4,34 +4,35 @@ import { monotonicMs } from '../../kernel';
 const DRIFT = 0.001;
 
 /**
- * An estimate of the database's wall clock, advanced by this process's monotonic clock. Windows begin and end on all
- * nodes at once, and corrections of this machine's clock have no effect.
+ * Estimates the database's wall clock from this process's monotonic clock. Time windows are the same on all nodes, and
+ * corrections of this machine's clock have no effect.
  */
 export class DatabaseClock {
   private offset = 0;
-  private doubt = Infinity;
+  private uncertainty = Infinity;
   private synchronisedAt = 0;
 
   constructor(private readonly elapsed: () => number = monotonicMs) {}
 
   /**
-   * Learns from an answer to a query sent at `askedAt` of the monotonic clock, unless the present estimate is better.
+   * Learns from a response to a query sent at `requestedAt` of the monotonic clock, unless the present estimate is
+   * better.
    */
-  synchronise(now: number, askedAt: number): void {
-    const heardAt = this.elapsed();
-    // It was given at some moment between the two.
-    const doubt = (heardAt - askedAt) / 2;
-    if (doubt > this.doubt + (heardAt - this.synchronisedAt) * DRIFT) return;
-    this.offset = now - askedAt - doubt;
-    this.doubt = doubt;
-    this.synchronisedAt = heardAt;
+  synchronise(now: number, requestedAt: number): void {
+    const receivedAt = this.elapsed();
+    // The time was read at some moment between the two.
+    const uncertainty = (receivedAt - requestedAt) / 2;
+    if (uncertainty > this.uncertainty + (receivedAt - this.synchronisedAt) * DRIFT) return;
+    this.offset = now - requestedAt - uncertainty;
+    this.uncertainty = uncertainty;
+    this.synchronisedAt = receivedAt;
   }
 
   now(): number {
     return this.at(this.elapsed());
   }
 
-  /** The clock reads this when so much has elapsed. */
+  /** Time of the clock at `elapsed` of the monotonic clock. */
   at(elapsed: number): number {
     return this.offset + elapsed;
   }

@@ -11,9 +11,9 @@ import { OwnWrites } from './own-writes';
 import { QuarantineState } from './quarantine-state';
 
 interface DatabaseModuleOptions {
-  /** Settings cannot know the address of the embedded server, so the one that is used comes from outside. */
+  /** Passed in, since the settings do not contain the URL of the embedded server. */
   url: string;
-  /** Settles once the database is up to date; without it, it is. */
+  /** Settles once the database is up to date; defaults to a settled promise. */
   current?: Promise<void>;
   entities: readonly Entity[];
 }
@@ -29,11 +29,11 @@ export class DatabaseModule {
           inject: [Settings],
           useFactory: (settings: Settings) => ({
             ...serviceDataSourceOptions({ url, entities, poolSize: settings.databasePoolSize }),
-            // The database is up to date by then: what fails is not cured by waiting, and is told by the start.
+            // The database is up to date by then: retrying would not help, and the start reports the error.
             toRetry: () => false,
           }),
           dataSourceFactory: (options) =>
-            early(
+            connectEarly(
               current,
               () => new DataSource(options!).initialize(),
               (source) => source.destroy(),
@@ -53,7 +53,7 @@ export class DatabaseModule {
         {
           provide: Notifications,
           useFactory: () =>
-            early(
+            connectEarly(
               current,
               async () => {
                 const notifications = new Notifications({ url });
@@ -70,19 +70,19 @@ export class DatabaseModule {
 }
 
 /**
- * Most databases are up to date, so connections are tried at once, and the start need not wait for one connection
- * after the other. Where it was too early for that, it is done again.
+ * Most databases are up to date, so connections are opened early and in parallel. Those that failed because it was too
+ * early are opened again.
  */
-async function early<Connected>(
+async function connectEarly<Connected>(
   current: Promise<void>,
   connect: () => Promise<Connected>,
-  close: (connected: Connected) => Promise<void>,
+  close: (connection: Connected) => Promise<void>,
 ): Promise<Connected> {
   const connecting = connect().catch(() => null);
   try {
     await current;
   } catch (error) {
-    await connecting.then((connected) => connected && close(connected));
+    await connecting.then((connection) => connection && close(connection));
     throw error;
   }
   return (await connecting) ?? connect();

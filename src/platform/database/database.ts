@@ -11,11 +11,11 @@ export type Tx = EntityManager;
 export interface TransactionOptions {
   isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
   /**
-   * The work may run so often when the server aborts it for a conflict. Only work without effects outside the
-   * database may ask for more than one attempt.
+   * Maximum number of attempts when the server aborts the work for a conflict. Only work without effects outside the
+   * database can have more than one.
    */
   attempts?: number;
-  /** This transaction needs no log entry for this reason, such as counting a failed sign-in. */
+  /** Reason why this transaction needs no log entry, such as counting a failed sign-in. */
   withoutActivity?: string;
 }
 
@@ -24,7 +24,6 @@ export type CommitCheck = (tx: Tx, options: TransactionOptions) => void;
 
 const pingDeadlineMs = 2_000;
 
-/** The database as services see it. */
 @Injectable()
 export class Database {
   private readonly running = new AsyncLocalStorage<{ open: boolean }>();
@@ -43,7 +42,7 @@ export class Database {
     this.commitListeners.push(listener);
   }
 
-  /** Runs the work in one transaction, passed as `tx`: a nested one could deadlock with it. */
+  /** Runs the work in one transaction, passed as `tx`; a nested transaction could deadlock with it and is rejected. */
   async transaction<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.running.getStore()?.open) {
       throw new Error('A transaction is already running here: hand its tx on instead of opening another.');
@@ -52,7 +51,7 @@ export class Database {
       try {
         return await this.attempt(work, options);
       } catch (error) {
-        if (attempt >= (options.attempts ?? 1) || !isBrokenOff(error)) throw error;
+        if (attempt >= (options.attempts ?? 1) || !isConflict(error)) throw error;
         await delay(randomInt(5, 20 * attempt));
       }
     }
@@ -62,16 +61,15 @@ export class Database {
     return this.source.query<Row[]>(sql, parameters);
   }
 
-  /** As `readRows` gives them: columns are named as code names them. */
   rows<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     return readRows<Row>(this.source, sql, parameters);
   }
 
-  /** Settles when the database answers and may be written; else fails with service_unavailable, after two seconds. */
+  /** Settles when the database responds and is writable; otherwise fails with service_unavailable after two seconds. */
   async ping(): Promise<void> {
-    const asked = this.query<{ mode: string }>("SELECT current_setting('transaction_read_only') AS mode");
+    const response = this.query<{ mode: string }>("SELECT current_setting('transaction_read_only') AS mode");
     try {
-      const [row] = await withDeadline(pingDeadlineMs, asked);
+      const [row] = await withDeadline(pingDeadlineMs, response);
       if (row?.mode !== 'off') throw new Error('the database may only be read');
     } catch (cause) {
       throw fault('service_unavailable', { cause });
@@ -80,14 +78,14 @@ export class Database {
 
   private async attempt<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> {
     const state = { open: true };
-    const checked = async (tx: Tx): Promise<{ tx: Tx; result: T }> => {
+    const checkedWork = async (tx: Tx): Promise<{ tx: Tx; result: T }> => {
       const result = await work(tx);
       for (const check of this.commitChecks) check(tx, options);
       return { tx, result };
     };
     try {
       const { tx, result } = await this.running.run(state, () =>
-        this.source.transaction(options.isolation ?? 'READ COMMITTED', checked),
+        this.source.transaction(options.isolation ?? 'READ COMMITTED', checkedWork),
       );
       for (const listener of this.commitListeners) listener(tx);
       return result;
@@ -97,8 +95,8 @@ export class Database {
   }
 }
 
-/** Serialisation failure or deadlock: nothing happened, and the same work may succeed when run again. */
-function isBrokenOff(error: unknown): boolean {
+/** Serialisation failure or deadlock: nothing was changed, and the same work might succeed when run again. */
+function isConflict(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return code === '40001' || code === '40P01';
 }

@@ -3,23 +3,23 @@ import { join, resolve } from 'node:path';
 import type { Client } from 'pg';
 import { MINUTE_MS } from '../../kernel';
 import { type ServerAccount, serverAccount } from './embedded/account';
-import { archiveFolderOf, archiveSettings, makeArchiveFolder } from './embedded/archive';
+import { archiveFolderOf, archiveSettings, createArchiveFolder } from './embedded/archive';
 import { installedPostgresVersion, postgresMajorOf, usableBinaries } from './embedded/binaries';
 import {
   type ClusterPaths,
   clusterPaths,
   createCluster,
   loadPasswords,
-  type Passwords,
+  type ClusterPasswords,
 } from './embedded/cluster';
-import { DataFolderInUse, EmbeddedPostgresFailure, explain } from './embedded/failure';
+import { DataFolderInUse, EmbeddedPostgresFailure, explainFailure } from './embedded/failure';
 import {
   chooseFolder,
   createFolder,
-  insideOf,
+  embeddedFolderOf,
   serverFolder,
   unfinishedRestoreOf,
-  USUAL_SHARED_FOLDER,
+  DEFAULT_SHARED_FOLDER,
 } from './embedded/folders';
 import { claimFolder, folderOwner } from './embedded/owner-file';
 import { livePostmaster, startOrAdopt, stopServer, withClient } from './embedded/server';
@@ -35,53 +35,53 @@ export {
 };
 
 export interface EmbeddedPostgresOptions {
-  /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
+  /** The server's files are in the folder "postgres" below this one, or that folder states their location. */
   dataFolder: string;
-  /** Root puts here what an unprivileged server cannot reach below the data folder (a closed home). */
+  /**
+   * Folder that root uses for files which an unprivileged server cannot reach below the data folder (a closed home).
+   */
   sharedFolder?: string;
-  /** It is false only for tests: nothing has to survive a power cut there. */
+  /** False only in tests, where nothing has to survive a power cut. */
   durable?: boolean;
-  /** Finished segments of the write-ahead log are kept until they are shipped (archiveFolderOf). */
+  /** Keeps finished segments of the write-ahead log until they are shipped (archiveFolderOf). */
   archives?: boolean;
-  /** Handles a server that ends unasked. */
   supervision?: Partial<SupervisorOptions>;
 }
 
 export interface EmbeddedPostgres {
-  /** The service uses it: a login that owns nothing. */
+  /** For the service: a login that owns nothing. */
   url: string;
-  /** Migrations use it. */
+  /** For migrations. */
   ownerUrl: string;
-  /** The server keeps its files here. */
   folder: string;
-  /** Settles when the server has ended unasked and could not be started again. */
+  /** Settles when the server ended unexpectedly and could not be restarted. */
   exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** It is long enough for an operator to free disk space; after it the process ends with an error. */
-const usualSupervision: SupervisorOptions = { giveUpMs: 5 * MINUTE_MS, report: () => undefined };
+/** Long enough for an operator to free disk space; after that the process ends with an error. */
+const defaultSupervision: SupervisorOptions = { giveUpMs: 5 * MINUTE_MS, report: () => undefined };
 
 export const OWNER = 'switchboard_owner';
 const login = 'switchboard';
 const database = 'switchboard';
 
 /**
- * Starts PostgreSQL on the data folder, or takes over the server that a killed process left running there.
- * The caller installs its signal handlers before calling and stops what it got.
+ * Starts PostgreSQL on the data folder, or takes over the server that a killed process left running. Callers install
+ * their signal handlers first, and stop the result.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataFolder = resolve(options.dataFolder);
-  const sharedFolder = options.sharedFolder ?? USUAL_SHARED_FOLDER;
+  const sharedFolder = options.sharedFolder ?? DEFAULT_SHARED_FOLDER;
   try {
-    refuseUnfinishedRestore(dataFolder);
+    assertNoUnfinishedRestore(dataFolder);
     const account = serverAccount();
-    createFolder(insideOf(dataFolder), account);
-    const claim = claimFolder(insideOf(dataFolder), dataFolder);
+    createFolder(embeddedFolderOf(dataFolder), account);
+    const claim = claimFolder(embeddedFolderOf(dataFolder), dataFolder);
     try {
       const paths = clusterPaths(serverFolder(dataFolder) ?? chooseFolder(dataFolder, sharedFolder, account));
-      const copies = account ? sharedFolder : paths.folder;
-      const server = await runServer(paths, copies, account, options);
+      const copiesFolder = account ? sharedFolder : paths.folder;
+      const server = await runServer(paths, copiesFolder, account, options);
       return {
         ...server,
         stop: async () => {
@@ -94,16 +94,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       throw error;
     }
   } catch (error) {
-    throw explain(error, dataFolder);
+    throw explainFailure(error, dataFolder);
   }
 }
 
-/** The addresses of the server a running service has on this data folder; undefined when none runs. */
+/** URLs of the server that a running service has on this data folder; undefined if none is running. */
 export function runningEmbeddedPostgres(
   dataFolder: string,
 ): Pick<EmbeddedPostgres, 'url' | 'ownerUrl' | 'folder'> | undefined {
   const folder = serverFolder(resolve(dataFolder));
-  if (folder === undefined || folderOwner(insideOf(dataFolder)) === undefined) return undefined;
+  if (folder === undefined || folderOwner(embeddedFolderOf(dataFolder)) === undefined) return undefined;
   const paths = clusterPaths(folder);
   const postmaster = livePostmaster(paths);
   if (postmaster === undefined) return undefined;
@@ -118,11 +118,11 @@ export function runningEmbeddedPostgres(
 export const isEmbeddedPostgresRunning = (dataFolder: string): boolean =>
   runningEmbeddedPostgres(dataFolder) !== undefined;
 
-/** Ends the server that a killed process left behind in this data folder. */
+/** Stops the server that a killed process left running in this data folder. */
 export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
-  const pid = folderOwner(insideOf(dataFolder));
+  const pid = folderOwner(embeddedFolderOf(dataFolder));
   if (pid !== undefined) throw new DataFolderInUse(dataFolder, pid);
-  const paths = clusterPaths(serverFolder(dataFolder) ?? insideOf(dataFolder));
+  const paths = clusterPaths(serverFolder(dataFolder) ?? embeddedFolderOf(dataFolder));
   const postmaster = livePostmaster(paths);
   if (postmaster) await stopServer(paths, postmaster.pid);
 }
@@ -133,14 +133,14 @@ async function runServer(
   account: ServerAccount | undefined,
   { durable = true, archives = false, supervision }: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
-  refuseOtherMajor(paths);
+  assertSameMajor(paths);
   const binaries = usableBinaries(copiesFolder, account);
   const passwords = loadPasswords(paths);
   if (!existsSync(paths.data)) {
     await createCluster(binaries, paths, account, { name: OWNER, password: passwords.owner });
   }
   const urlAt = (port: number) => urlOf(port, OWNER, passwords.owner, 'postgres');
-  const settings = archiveSettings(archives ? makeArchiveFolder(paths.folder, account) : null);
+  const settings = archiveSettings(archives ? createArchiveFolder(paths.folder, account) : null);
   const launch = { binaries, paths, account, durable, settings, urlAt };
   const server = await startOrAdopt(launch);
   const { port } = server;
@@ -150,7 +150,7 @@ async function runServer(
     await stopServer(paths, server.pid);
     throw error;
   }
-  const supervisor = new Supervisor(launch, server, { ...usualSupervision, ...supervision });
+  const supervisor = new Supervisor(launch, server, { ...defaultSupervision, ...supervision });
   return {
     url: urlOf(port, login, passwords.login, database),
     ownerUrl: urlOf(port, OWNER, passwords.owner, database),
@@ -160,8 +160,8 @@ async function runServer(
   };
 }
 
-/** The server itself would end with a FATAL in its log. */
-function refuseOtherMajor({ data }: ClusterPaths): void {
+/** Without this check the server would end with a FATAL in its log. */
+function assertSameMajor({ data }: ClusterPaths): void {
   const file = join(data, 'PG_VERSION');
   if (!existsSync(file)) return;
   const stored = readFileSync(file, 'utf8').trim();
@@ -173,16 +173,16 @@ function refuseOtherMajor({ data }: ClusterPaths): void {
   );
 }
 
-/** A start would make an empty database beside half a restored one. */
-function refuseUnfinishedRestore(dataFolder: string): void {
+/** A start would create an empty database next to a partial restore. */
+function assertNoUnfinishedRestore(dataFolder: string): void {
   if (!existsSync(unfinishedRestoreOf(dataFolder))) return;
   throw new EmbeddedPostgresFailure(
     `A restore into ${dataFolder} was broken off, and what it left is not whole. Run the restore again.`,
   );
 }
 
-/** Roles and database belong to the cluster, not to a migration; every start makes sure of them. */
-async function prepareRoles(client: Client, passwords: Passwords): Promise<void> {
+/** Roles and database belong to the cluster, not to a migration; every start ensures that they exist. */
+async function prepareRoles(client: Client, passwords: ClusterPasswords): Promise<void> {
   const exists = async (table: string, column: string, name: string) =>
     (await client.query(`SELECT FROM ${table} WHERE ${column} = $1`, [name])).rowCount === 1;
   if (!(await exists('pg_roles', 'rolname', login))) {

@@ -1,22 +1,22 @@
 import type { Logger } from '../logging/logger';
 import type { SupervisorEvent } from './embedded-postgres';
 
-/** What became of the server since the start: how often it ended unasked, did not start, and was restarted. */
+/** Counts since the start: unexpected ends, failed starts, and restarts of the server. */
 export type EmbeddedEvents = Readonly<Record<Exclude<SupervisorEvent['kind'], 'given-up'>, number>>;
 
-export function counting(logger?: Logger): {
+export function createEventCounter(logger?: Logger): {
   readonly events: EmbeddedEvents;
   readonly report: (event: SupervisorEvent) => void;
 } {
   const events = { ended: 0, retry: 0, restarted: 0 };
   const report = (event: SupervisorEvent): void => {
     if (event.kind !== 'given-up') events[event.kind] += 1;
-    if (logger !== undefined) reportTo(logger)(event);
+    if (logger !== undefined) logEventTo(logger)(event);
   };
   return { events, report };
 }
 
-const reportTo =
+const logEventTo =
   (logger: Logger) =>
   (event: SupervisorEvent): void => {
     switch (event.kind) {

@@ -4,7 +4,6 @@ import { Client } from 'pg';
 /** A login of one extension in one database, and the passwords that it can have. */
 export interface ExtensionLogin {
   readonly name: string;
-  /** The password under the current master key. */
   readonly password: string;
   /** Passwords under former master keys, which a login keeps until a start with the current one. */
   readonly formerPasswords: readonly string[];
@@ -13,12 +12,12 @@ export interface ExtensionLogin {
 const DIGITS = 8;
 const PASSWORD_BYTES = 32;
 
-/** The schema of an extension, and the role that owns it, have one name. Ids have no underscore, so no two share it. */
+/** The schema of an extension and the role that owns it share one name. Ids have no underscore, so names are unique. */
 export const extensionRole = (extension: string): string => `ext_${extension.replaceAll('-', '_')}`;
 
 /**
- * Roles belong to the server and a login to one database of it, so the name ends with a digest of the database's. No
- * name of `extensionRole` begins like it.
+ * Roles belong to the server and a login to one of its databases, so the name ends with a digest of the database's
+ * name. `extensionRole` never returns such a name.
  */
 export function extensionLoginName(extension: string, databaseUrl: string): string {
   const digest = createHash('sha256').update(databaseIn(databaseUrl)).digest('hex');
@@ -31,7 +30,7 @@ export function extensionLogin(extension: string, databaseUrl: string, masterKey
   const [password = '', ...formerPasswords] = masterKey
     .split(',')
     .map((key) => key.trim())
-    .filter((key, place) => place === 0 || key !== '')
+    .filter((key, index) => index === 0 || key !== '')
     .map((key) => passwordOf(name, key));
   return { name, password, formerPasswords };
 }
@@ -41,13 +40,13 @@ const passwordOf = (login: string, masterKey: string): string =>
     hkdfSync('sha256', masterKey, 'switchboard', `database login ${login}`, PASSWORD_BYTES),
   ).toString('base64url');
 
-/** PostgreSQL takes the name of the user if an address names no database. */
+/** PostgreSQL uses the name of the user if a URL names no database. */
 function databaseIn(url: string): string {
   const { pathname, username } = new URL(url);
   return decodeURIComponent(pathname.slice(1) || username);
 }
 
-/** The address for another login. The session starts without the role of the address, which the login is no member of. */
+/** URL for another login. The session starts without the role in the URL, of which the login is no member. */
 export function urlForLogin(
   url: string,
   { name, password }: Pick<ExtensionLogin, 'name' | 'password'>,
@@ -65,7 +64,7 @@ export function urlForLogin(
 }
 
 /**
- * What the server stores of a password (RFC 5803), so that no statement and no log has the password itself. More than
+ * Value that the server stores for a password (RFC 5803), so that no statement or log contains the password. More than
  * one iteration would not help a random password.
  */
 export function scramVerifier({ name, password }: Pick<ExtensionLogin, 'name' | 'password'>): string {
@@ -76,7 +75,7 @@ export function scramVerifier({ name, password }: Pick<ExtensionLogin, 'name' | 
   return `SCRAM-SHA-256$1:${salt.toString('base64')}$${storedKey}:${keyFor('Server Key').toString('base64')}`;
 }
 
-/** Why the server does not let the login in; null if it does. */
+/** Reason why the server rejects the login; null if it accepts it. */
 export async function loginProblem(
   url: string,
   login: Pick<ExtensionLogin, 'name' | 'password'>,

@@ -1,7 +1,6 @@
 import type { Client } from 'pg';
 import { type ExtensionLogin, extensionRole, loginProblem, scramVerifier } from './extension-login';
 
-/** A file of an extension that changes its tables. */
 export interface SqlFile {
   readonly name: string;
   readonly text: string;
@@ -15,7 +14,6 @@ export interface ExtensionTables {
   readonly files: readonly SqlFile[];
 }
 
-/** The tables of an extension cannot be brought up to date. */
 export class ExtensionTablesRefused extends Error {
   constructor(extension: string, reason: string, options?: ErrorOptions) {
     super(`The extension ${extension} cannot be used: ${reason}`, options);
@@ -23,19 +21,18 @@ export class ExtensionTablesRefused extends Error {
   }
 }
 
-/** An extension with the address of its database, as the owner of the schema connects. */
+/** An extension with the URL of its database, for the owner of the schema. */
 export interface ExtensionAccess {
   readonly extension: string;
   readonly login: ExtensionLogin;
   readonly url: string;
-  /** Whether a password that no key at hand gives is replaced; otherwise it is left alone, as other nodes use it. */
+  /** Whether an unknown password is replaced; otherwise it stays, as other nodes use it. */
   readonly replacesPassword: boolean;
 }
 
 /**
- * Whether the roles of an extension are complete. Its login has no attribute, is a member of no role, owns every object
- * of the schema, and reads every published view. The role that owns the schema is kept for the version before, whose
- * nodes work as that role.
+ * Whether the roles of an extension are complete: an unprivileged login owns every object of the schema and reads every
+ * published view. The role that owns the schema is kept for nodes of the previous version.
  */
 export async function hasCompleteRoles(
   client: Client,
@@ -65,32 +62,34 @@ const isPlainLogin = `l.rolcanlogin AND NOT (l.rolsuper OR l.rolcreaterole OR l.
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 const INVALID_PASSWORD = '28P01';
-/** They say that another was first: duplicate_object, unique_violation, "tuple concurrently updated". */
-const ANOTHER_WAS_FIRST = new Set(['42710', '23505', 'XX000']);
+/** SQL states of a lost race: duplicate_object, unique_violation, "tuple concurrently updated". */
+const LOST_RACE_STATES = new Set(['42710', '23505', 'XX000']);
 const MAX_ATTEMPTS = 5;
 
-/** Creates the roles and the schema of an extension, or repairs what is missing of them. */
 export async function ensureExtensionRole(client: Client, access: ExtensionAccess): Promise<void> {
   const { extension, login } = access;
   try {
-    await inTurns(() => createRoles(client, access));
-    await inTurns(() => client.query(grants(extensionRole(extension), login.name)));
+    await retryLostRaces(() => createRoles(client, access));
+    await retryLostRaces(() => client.query(grants(extensionRole(extension), login.name)));
   } catch (cause) {
     if ((cause as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw cause;
-    throw await lackOfRights(client, access, cause as Error);
+    throw await missingRightsError(client, access, cause as Error);
   }
-  await refuseForeignRole(client, access);
-  await refuseClosedLogin(access);
+  await assertOwnRole(client, access);
+  await assertLoginAccepted(access);
 }
 
-interface KnownRoles {
+interface ExistingRoles {
   readonly hasRole: boolean;
   readonly hasLogin: boolean;
   readonly isOpen: boolean;
 }
 
-async function knownRoles(client: Client, { extension, login }: ExtensionAccess): Promise<KnownRoles> {
-  const { rows } = await client.query<KnownRoles>(
+async function readExistingRoles(
+  client: Client,
+  { extension, login }: ExtensionAccess,
+): Promise<ExistingRoles> {
+  const { rows } = await client.query<ExistingRoles>(
     `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "hasRole",
             EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS "hasLogin",
             EXISTS (SELECT FROM pg_roles WHERE rolname = $2 AND rolcanlogin) AS "isOpen"`,
@@ -101,7 +100,7 @@ async function knownRoles(client: Client, { extension, login }: ExtensionAccess)
 
 async function createRoles(client: Client, access: ExtensionAccess): Promise<void> {
   const { extension, login } = access;
-  const { hasRole, hasLogin, isOpen } = await knownRoles(client, access);
+  const { hasRole, hasLogin, isOpen } = await readExistingRoles(client, access);
   if (!hasRole) await client.query(`CREATE ROLE ${extensionRole(extension)} NOLOGIN`);
   if (!hasLogin) await client.query(`CREATE ROLE ${login.name} ${withPassword(login)}`);
   else if (!isOpen || (await hasOldPassword(access)))
@@ -118,34 +117,34 @@ async function hasOldPassword({ login, url, replacesPassword }: ExtensionAccess)
   return false;
 }
 
-/** A role belongs to the whole server: a node of another database may make or grant it in the same moment. */
-async function inTurns(work: () => Promise<unknown>): Promise<void> {
+/** A role belongs to the entire server: a node of another database might create or grant it at the same moment. */
+async function retryLostRaces(work: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await work();
       return;
     } catch (error) {
       const { code = '' } = error as { code?: string };
-      if (attempt === MAX_ATTEMPTS || !ANOTHER_WAS_FIRST.has(code)) throw error;
+      if (attempt === MAX_ATTEMPTS || !LOST_RACE_STATES.has(code)) throw error;
     }
   }
 }
 
-const maySet = `CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END`;
+const setPrivilege = `CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END`;
 
 /**
- * Gives the login its rights, and every object of the schema. Objects belong to the schema's role if the version before
- * made them, and to another login if the database is a copy under another name.
+ * Gives the login its rights and every object of the schema. The previous version's objects belong to the schema's
+ * role, those of a database copy to another login.
  */
 const grants = (role: string, login: string): string => `
   DO $$
   DECLARE
     former name;
   BEGIN
-    IF NOT pg_has_role('${role}', 'USAGE') OR NOT pg_has_role('${role}', ${maySet}) THEN
+    IF NOT pg_has_role('${role}', 'USAGE') OR NOT pg_has_role('${role}', ${setPrivilege}) THEN
       GRANT ${role} TO CURRENT_USER;
     END IF;
-    IF NOT pg_has_role('${login}', 'USAGE') OR NOT pg_has_role('${login}', ${maySet}) THEN
+    IF NOT pg_has_role('${login}', 'USAGE') OR NOT pg_has_role('${login}', ${setPrivilege}) THEN
       GRANT ${login} TO CURRENT_USER;
     END IF;
     IF NOT pg_has_role('${role}', '${login}', 'USAGE') THEN
@@ -173,14 +172,14 @@ const grants = (role: string, login: string): string => `
 /** The logins of the same extension in other databases. */
 const otherLogins = (login: string): string => `^${login.slice(0, login.lastIndexOf('_'))}_[0-9a-f]{8}$`;
 
-async function lackOfRights(
+async function missingRightsError(
   client: Client,
   access: ExtensionAccess,
   cause: Error,
 ): Promise<ExtensionTablesRefused> {
   const { extension, login } = access;
   const role = extensionRole(extension);
-  const { hasRole, hasLogin } = await knownRoles(client, access);
+  const { hasRole, hasLogin } = await readExistingRoles(client, access);
   const { rows } = await client.query<{ user: string; database: string }>(
     'SELECT quote_ident(current_user) AS user, quote_ident(current_database()) AS database',
   );
@@ -200,8 +199,8 @@ async function lackOfRights(
   );
 }
 
-/** A schema or a role of this name that was there before, made by somebody else for something else, is left alone. */
-async function refuseForeignRole(client: Client, access: ExtensionAccess): Promise<void> {
+/** A schema or role of this name that was created for something else is left alone. */
+async function assertOwnRole(client: Client, access: ExtensionAccess): Promise<void> {
   if (await hasCompleteRoles(client, access)) return;
   const { extension, login } = access;
   const role = extensionRole(extension);
@@ -213,8 +212,8 @@ async function refuseForeignRole(client: Client, access: ExtensionAccess): Promi
   );
 }
 
-/** An extension whose login is not let in would otherwise fail at its first statement. */
-async function refuseClosedLogin({ extension, login, url }: ExtensionAccess): Promise<void> {
+/** A rejected login would otherwise fail only at the extension's first statement. */
+async function assertLoginAccepted({ extension, login, url }: ExtensionAccess): Promise<void> {
   const problem = await loginProblem(url, login);
   if (problem === null) return;
   const advice =

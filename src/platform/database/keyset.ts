@@ -1,6 +1,6 @@
 import { cursorText, type Direction, fault, readCursor } from '../../kernel';
 
-/** A column travels in a cursor as SQL reads it out and back, in the form that the pattern allows. */
+/** Conversions of a column to and from the text in a cursor, and the pattern of that text. */
 const kinds = {
   integer: {
     out: (sql: string) => `${sql}::text`,
@@ -13,7 +13,7 @@ const kinds = {
     back: (text: string) => `${text}::uuid`,
     form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   },
-  // In microseconds since 1970, as the database counts: a Date would lose the last three digits.
+  // Microseconds since 1970, as in the database: a Date would lose the last three digits.
   instant: {
     out: (sql: string) => `(extract(epoch FROM ${sql}) * 1000000)::bigint::text`,
     back: (text: string) => `(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`,
@@ -27,14 +27,14 @@ export interface KeysetColumn {
 }
 
 export interface PageRequest {
-  /** A `next` or `previous` of an earlier page; null begins at the first. */
+  /** `next` or `previous` of an earlier page; null for the first page. */
   readonly cursor?: string | null;
   readonly limit: number;
 }
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** These are cursors of the pages beside this one; null where there is none. */
+  /** Cursors of the adjacent pages; null if there is none. */
   readonly next: string | null;
   readonly previous: string | null;
 }
@@ -42,18 +42,18 @@ export interface Page<Row> {
 interface KeysetClause {
   readonly where: string;
   readonly orderBy: string;
-  /** Belong to `where`, numbered from the first that was asked for. */
+  /** Parameters of `where`, numbered from the first requested number. */
   readonly parameters: readonly string[];
-  /** One row more than is shown: it tells whether there are more. */
+  /** Fetches one row more than the page has, to detect further rows. */
   readonly limit: number;
 }
 
 /**
- * A list is paginated by its keys along an index. Pages continue from the values of a row, never by offset,
- * so that new rows do not move them. The last column must be unique.
+ * Paginates a list by its keys along an index. Pages continue from the values of a row, not by offset, so new rows do
+ * not move them; the last column must be unique.
  */
 export class Keyset {
-  /** A query has to select these columns beside its own. */
+  /** Columns that a query has to select in addition to its own. */
   readonly positions: string;
 
   constructor(
@@ -61,7 +61,7 @@ export class Keyset {
     private readonly order: 'ascending' | 'descending',
   ) {
     this.positions = columns
-      .map(({ sql, kind }, place) => `${kinds[kind].out(sql)} AS position${place}`)
+      .map(({ sql, kind }, index) => `${kinds[kind].out(sql)} AS position${index}`)
       .join(', ');
   }
 
@@ -69,24 +69,25 @@ export class Keyset {
     const { direction, values } = this.readCursor(cursor ?? null);
     const isDown = (this.order === 'descending') === (direction === 'next');
     const names = this.columns.map(({ sql }) => sql);
-    const given = values.map((_, place) =>
-      kinds[this.columns[place]!.kind].back(`$${firstParameter + place}`),
+    const placeholders = values.map((_, index) =>
+      kinds[this.columns[index]!.kind].back(`$${firstParameter + index}`),
     );
     return {
       where:
-        values.length === 0 ? 'true' : `(${names.join(', ')}) ${isDown ? '<' : '>'} (${given.join(', ')})`,
+        values.length === 0
+          ? 'true'
+          : `(${names.join(', ')}) ${isDown ? '<' : '>'} (${placeholders.join(', ')})`,
       orderBy: names.map((name) => `${name} ${isDown ? 'DESC' : 'ASC'}`).join(', '),
       parameters: values,
       limit: limit + 1,
     };
   }
 
-  /** It makes a page of the rows that a query with the clause has found. */
-  page<Row extends object>(found: readonly Row[], { cursor, limit }: PageRequest): Page<Row> {
+  page<Row extends object>(fetchedRows: readonly Row[], { cursor, limit }: PageRequest): Page<Row> {
     const { direction, values } = this.readCursor(cursor ?? null);
-    const shown = found.slice(0, limit);
-    const rows = direction === 'next' ? shown : shown.reverse();
-    const isCut = found.length > limit;
+    const pageRows = fetchedRows.slice(0, limit);
+    const rows = direction === 'next' ? pageRows : pageRows.reverse();
+    const isCut = fetchedRows.length > limit;
     const isLater = values.length > 0;
     const [first, last] = [rows[0], rows.at(-1)];
     const hasNext = direction === 'next' ? isCut : true;
@@ -98,35 +99,35 @@ export class Keyset {
     };
   }
 
-  /** A cursor beside values that no row needs to have, as they are written in cursors. */
+  /** Cursor at values that no row needs to have, in the form that cursors use. */
   cursorAt(direction: Direction, values: readonly unknown[]): string {
     return cursorText(direction, values);
   }
 
   private withoutPositions<Row extends object>(row: Row): Row {
-    const shown = { ...row } as Record<string, unknown>;
-    for (const place of this.columns.keys()) delete shown[`position${place}`];
-    return shown as Row;
+    const copy = { ...row } as Record<string, unknown>;
+    for (const index of this.columns.keys()) delete copy[`position${index}`];
+    return copy as Row;
   }
 
   private cursorOf(direction: Direction, row: object): string {
     return this.cursorAt(
       direction,
-      this.columns.map((_, place) => (row as Readonly<Record<string, unknown>>)[`position${place}`]),
+      this.columns.map((_, index) => (row as Readonly<Record<string, unknown>>)[`position${index}`]),
     );
   }
 
   private readCursor(text: string | null): { direction: Direction; values: readonly string[] } {
     if (text === null) return { direction: 'next', values: [] };
     const { direction, values } = readCursor(text) ?? { direction: null, values: [] };
-    const isFit =
+    const isValid =
       direction !== null &&
       values.length === this.columns.length &&
-      this.columns.every(({ kind }, place) => {
-        const value = values[place];
+      this.columns.every(({ kind }, index) => {
+        const value = values[index];
         return typeof value === 'string' && kinds[kind].form.test(value);
       });
-    if (isFit) return { direction, values: values as string[] };
+    if (isValid) return { direction, values: values as string[] };
     throw fault('invalid_request', {
       param: 'cursor',
       message: 'cursor must be the next_cursor or previous_cursor of an earlier page.',
@@ -134,18 +135,18 @@ export class Keyset {
   }
 }
 
-/** Every row of a list, at most `limit`, in as many pages as it takes. */
+/** Yields up to `limit` rows of a list, in as many pages as needed. */
 export async function* everyRow<Row>(
   limit: number,
-  rowsAtOnce: number,
+  pageSize: number,
   read: (page: PageRequest) => Promise<Page<Row>>,
-  begin: string | null = null,
+  start: string | null = null,
 ): AsyncGenerator<Row> {
-  let cursor = begin;
-  for (let left = limit; left > 0;) {
-    const page = await read({ cursor, limit: Math.min(left, rowsAtOnce) });
+  let cursor = start;
+  for (let remaining = limit; remaining > 0;) {
+    const page = await read({ cursor, limit: Math.min(remaining, pageSize) });
     yield* page.rows;
-    left -= page.rows.length;
+    remaining -= page.rows.length;
     cursor = page.next;
     if (cursor === null) return;
   }

@@ -12,15 +12,14 @@ import {
 } from './extension-role';
 
 const LOCK_TIMEOUT_MS = 10_000;
-/** A start that waits longer for one file is better told so. */
+/** Limit for one file, after which the start fails with an error. */
 const STATEMENT_TIMEOUT_MS = 5 * MINUTE_MS;
 
-/** The tables of all extensions of an installation. */
 export interface InstalledTables {
   readonly tables: readonly ExtensionTables[];
   /** The passwords of logins are derived from MASTER_KEY. */
   readonly masterKey: string;
-  /** The server is the embedded one, on which no other installation relies. */
+  /** Whether the server is the embedded one, which no other installation uses. */
   readonly isEmbedded?: boolean;
 }
 
@@ -35,7 +34,7 @@ const accessOf = (
   replacesPassword: isEmbedded,
 });
 
-/** Whether nothing is to be done; what does not fit is not current, and is told by whoever has the lock. */
+/** True if nothing has to be done. Inconsistencies count as not current, and are reported by the holder of the lock. */
 export async function areExtensionsCurrent(
   client: Client,
   url: string,
@@ -44,8 +43,12 @@ export async function areExtensionsCurrent(
   for (const { extension, files } of installed.tables) {
     const access = accessOf(url, extension, installed);
     if (!(await hasCompleteRoles(client, access))) return false;
-    const run = await filesRun(client, extension);
-    if (run.size !== files.length || files.some(({ name, digest }) => run.get(name) !== digest)) return false;
+    const appliedFiles = await readAppliedFiles(client, extension);
+    if (
+      appliedFiles.size !== files.length ||
+      files.some(({ name, digest }) => appliedFiles.get(name) !== digest)
+    )
+      return false;
     if ((await loginProblem(url, access.login)) !== null) return false;
   }
   return true;
@@ -55,20 +58,23 @@ export async function areExtensionsCurrent(
 export async function migrateExtensions(url: string, installed: InstalledTables): Promise<void> {
   for (const each of installed.tables) {
     const access = accessOf(url, each.extension, installed);
-    const filesToRun = await connected(url, async (client) => {
+    const filesToRun = await withConnection(url, async (client) => {
       await ensureExtensionRole(client, access);
-      const run = await filesRun(client, each.extension);
-      refuseRewrittenPast(each, run);
-      return each.files.filter(({ name }) => !run.has(name));
+      const appliedFiles = await readAppliedFiles(client, each.extension);
+      assertHistoryUnchanged(each, appliedFiles);
+      return each.files.filter(({ name }) => !appliedFiles.has(name));
     });
     if (filesToRun.length === 0) continue;
-    await connected(urlForLogin(url, access.login), async (client) => {
+    await withConnection(urlForLogin(url, access.login), async (client) => {
       for (const file of filesToRun) await runFile(client, each.extension, file);
     });
   }
 }
 
-async function connected<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+async function withConnection<Result>(
+  url: string,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const client = new Client({
     connectionString: url,
     application_name: MIGRATIONS_APPLICATION,
@@ -83,7 +89,7 @@ async function connected<Result>(url: string, work: (client: Client) => Promise<
   }
 }
 
-async function filesRun(client: Client, extension: string): Promise<ReadonlyMap<string, string>> {
+async function readAppliedFiles(client: Client, extension: string): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ name: string; digest: string }>(
     'SELECT name, digest FROM public.extension_migration WHERE extension = $1 ORDER BY name',
     [extension],
@@ -91,19 +97,25 @@ async function filesRun(client: Client, extension: string): Promise<ReadonlyMap<
   return new Map(rows.map(({ name, digest }) => [name, digest]));
 }
 
-/** Files that were run are neither changed nor taken away, and none comes before them. */
-function refuseRewrittenPast({ extension, files }: ExtensionTables, run: ReadonlyMap<string, string>): void {
-  const refuse = (reason: string): never => {
+/** Applied files are neither changed nor removed, and no new file comes before them. */
+function assertHistoryUnchanged(
+  { extension, files }: ExtensionTables,
+  appliedFiles: ReadonlyMap<string, string>,
+): void {
+  const reject = (reason: string): never => {
     throw new ExtensionTablesRefused(extension, `${reason}. Migrations only go forward: add a new file`);
   };
-  for (const [name, digest] of run) {
+  for (const [name, digest] of appliedFiles) {
     const file = files.find((each) => each.name === name);
-    if (file === undefined) refuse(`its migration ${name} was run here and is missing now`);
-    else if (file.digest !== digest) refuse(`its migration ${name} was run here and has been changed since`);
+    if (file === undefined) reject(`its migration ${name} was run here and is missing now`);
+    else if (file.digest !== digest) reject(`its migration ${name} was run here and has been changed since`);
   }
-  const newest = [...run.keys()].at(-1);
-  const late = files.find(({ name }) => !run.has(name) && newest !== undefined && name < newest);
-  if (late !== undefined) refuse(`its migration ${late.name} comes before ${newest}, which was run here`);
+  const newest = [...appliedFiles.keys()].at(-1);
+  const misplaced = files.find(
+    ({ name }) => !appliedFiles.has(name) && newest !== undefined && name < newest,
+  );
+  if (misplaced !== undefined)
+    reject(`its migration ${misplaced.name} comes before ${newest}, which was run here`);
 }
 
 const RUNNER = 'run_migration_file';
@@ -131,14 +143,13 @@ async function runFile(client: Client, extension: string, { name, text, digest }
     await client.query('ROLLBACK').catch(() => undefined);
     throw new ExtensionTablesRefused(
       extension,
-      `its migration ${name} failed: ${(cause as Error).message}${placeOf(cause, text)}`,
+      `its migration ${name} failed: ${(cause as Error).message}${lineSuffix(cause, text)}`,
       { cause },
     );
   }
 }
 
-/** The line of the file where the server tells one. */
-function placeOf(cause: unknown, text: string): string {
+function lineSuffix(cause: unknown, text: string): string {
   const { internalQuery, internalPosition } = cause as { internalQuery?: string; internalPosition?: string };
   if (internalQuery !== text || internalPosition === undefined) return '';
   const before = [...text].slice(0, Number(internalPosition) - 1).join('');

@@ -9,28 +9,27 @@ import { type ReportProgress, runMigrations } from './run-migrations';
 
 export type { MigrationProgress, ReportProgress } from './run-migrations';
 
-/** Chosen once for this product; the number means nothing, but every node has to use the same. */
+/** An arbitrary number; every node has to use the same. */
 const migrationLock = 5_719_024;
 const defaultDeadlineMs = 300_000;
 const LOCK_POLL_MS = 100;
 
 export interface MigrateOptions {
-  /** Its role may change the schema. */
+  /** URL of a role that can change the schema. */
   url: string;
-  /** The login the service will use, when it is another one. */
+  /** URL with the login of the service, if it is another one. */
   serviceUrl?: string;
   migrations: readonly Migration[];
-  /** The queue lives in this database, that is, without Redis. */
+  /** True if the queue is in this database, that is, without Redis. */
   queue: boolean;
-  /** The tables of extensions come after the service's own. */
   extensions?: InstalledTables;
   deadlineMs?: number;
   report?: ReportProgress;
 }
 
 /**
- * Brings the database up to date. Nodes that start at once take turns under an advisory lock, which the server
- * releases by itself when its holder dies.
+ * Brings the database up to date. Nodes that start at once take turns under an advisory lock, which the server releases
+ * when its holder dies.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const client = new Client({
@@ -44,7 +43,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     const { extensions = { tables: [], masterKey: '' } } = options;
     if ((await isCurrent(client, options)) && (await areExtensionsCurrent(client, options.url, extensions)))
       return;
-    await takeTurn(client, options.deadlineMs ?? defaultDeadlineMs);
+    await acquireLock(client, options.deadlineMs ?? defaultDeadlineMs);
     const source = await migrationDataSource(options.url, options.migrations).initialize();
     try {
       const names = options.migrations.map(({ name }) => name);
@@ -61,8 +60,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
 }
 
 /**
- * Most starts find nothing to do. They see it without the lock and without a second connection; what cannot be seen
- * that way is not current.
+ * Most starts find nothing to do, and see that without the lock and without a second connection. Anything uncertain
+ * counts as not current.
  */
 async function isCurrent(
   client: Client,
@@ -73,7 +72,7 @@ async function isCurrent(
   try {
     const { rows } = await client.query<{ names: string[]; queue: number | null; admitted: boolean }>(
       `SELECT ARRAY(SELECT name::text FROM migrations) AS names, ${queue ? `(${queueState})` : 'NULL'} AS queue,
-              ${admitted} AS admitted`,
+              ${admittedCondition} AS admitted`,
       [loginOf(serviceUrl ?? url)],
     );
     const names = new Set(rows[0]?.names);
@@ -91,7 +90,7 @@ async function isCurrent(
  * Polls for the lock. A statement that waits for it would hold a snapshot, and the other node's concurrent index
  * build waits for every snapshot.
  */
-async function takeTurn(client: Client, deadlineMs: number): Promise<void> {
+async function acquireLock(client: Client, deadlineMs: number): Promise<void> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < deadlineMs) {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
@@ -118,16 +117,19 @@ async function migrateQueue(client: Client): Promise<void> {
 
 const loginOf = (url: string): string => decodeURIComponent(new URL(url).username);
 
-/** Since PostgreSQL 16 a member may take a role only when that was granted too. Without a login nothing is to be said. */
-const admitted = `COALESCE((
+/**
+ * Since PostgreSQL 16, a member can use a role only if that was granted too. Without a login there is nothing to check.
+ */
+const admittedCondition = `COALESCE((
   SELECT rolsuper OR pg_has_role(oid, '${applicationRole}',
            CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
     FROM pg_roles WHERE rolname = $1 AND rolname <> '${applicationRole}'), true)`;
 
-/** Lets the login of the service take the application's role. */
 async function admitService(client: Client, serviceUrl: string): Promise<void> {
   const login = loginOf(serviceUrl);
-  const { rows } = await client.query<{ admitted: boolean }>(`SELECT ${admitted} AS admitted`, [login]);
+  const { rows } = await client.query<{ admitted: boolean }>(`SELECT ${admittedCondition} AS admitted`, [
+    login,
+  ]);
   if (rows[0]?.admitted) return;
   const grant = `GRANT ${applicationRole} TO ${client.escapeIdentifier(login)}`;
   await client.query(grant).catch((cause: unknown) => {

@@ -8,27 +8,27 @@ import type { Tx } from './database';
 
 export interface NotificationsOptions {
   url: string;
-  /** The connection is tried at this interval: nothing else tells of a server that vanished without a word. */
+  /** Interval of connection checks, which detect a server that vanished silently. */
   heartbeatMs?: number;
 }
 
-type Handler = (payload: string) => void;
+type NotificationHandler = (payload: string) => void;
 
-const answerDeadlineMs = 3_000;
-const longestPauseMs = 5_000;
+const responseTimeoutMs = 3_000;
+const maxPauseMs = 5_000;
 
 /**
- * Announcements between nodes (LISTEN/NOTIFY), on a connection of their own. Announcements during a disconnect are
- * lost: holders of a copy register with onGap as well, and reload it.
+ * Announcements between nodes (LISTEN/NOTIFY) on a dedicated connection. They are lost during a disconnect, so holders
+ * of a copy also register with onGap and reload it.
  */
 @Injectable()
 export class Notifications implements OnApplicationShutdown {
   private readonly logger = new Logger(Notifications.name);
-  private readonly handlers = new Map<string, Set<Handler>>();
+  private readonly handlers = new Map<string, Set<NotificationHandler>>();
   private readonly gapHandlers = new Set<() => void>();
   private readonly stopping = new AbortController();
   private client?: Client;
-  private keeping?: Promise<void>;
+  private connectionLoop?: Promise<void>;
   private confirmedAt?: number;
 
   constructor(private readonly options: NotificationsOptions) {}
@@ -37,23 +37,23 @@ export class Notifications implements OnApplicationShutdown {
     return this.client !== undefined;
   }
 
-  /** The server last answered on this connection then, on the monotonic clock. */
+  /** Time of the server's last response on this connection, on the monotonic clock. */
   get lastConfirmedAt(): number | undefined {
     return this.confirmedAt;
   }
 
-  /** Fails when the first connection does; from then on it reconnects by itself. */
+  /** Fails if the first connection does; after that, it reconnects automatically. */
   async start(): Promise<void> {
     const lost = new AbortController();
     await this.connect(lost);
-    this.keeping = this.keepConnected(lost);
+    this.connectionLoop = this.keepConnected(lost);
   }
 
-  /** Settles once the server listens, so that what is read afterwards misses no announcement. */
-  async on(channel: string, handler: Handler): Promise<() => void> {
+  /** Settles once the server listens, so that later reads miss no announcement. */
+  async on(channel: string, handler: NotificationHandler): Promise<() => void> {
     const handlers = this.handlers.get(channel) ?? new Set();
     this.handlers.set(channel, handlers.add(handler));
-    // A connection that breaks here listens again when it is back, and reports the gap.
+    // A connection that breaks here listens again after reconnecting, and reports the gap.
     if (this.client) await listen(this.client, channel).catch(() => undefined);
     return () => handlers.delete(handler);
   }
@@ -70,24 +70,24 @@ export class Notifications implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.keeping;
+    await this.connectionLoop;
   }
 
   private async keepConnected(first: AbortController): Promise<void> {
     for (let lost: AbortController | undefined = first; lost; lost = await this.reconnect()) {
-      await this.heartbeats(lost.signal);
+      await this.sendHeartbeats(lost.signal);
       const client = this.client;
       this.client = undefined;
       await client?.end().catch(() => undefined);
     }
   }
 
-  /** Ends when the connection is lost or no longer wanted. */
-  private async heartbeats(lost: AbortSignal): Promise<void> {
-    const over = AbortSignal.any([lost, this.stopping.signal]);
+  /** Ends when the connection is lost or no longer needed. */
+  private async sendHeartbeats(lost: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([lost, this.stopping.signal]);
     try {
-      while (!over.aborted) {
-        await delay(this.options.heartbeatMs ?? 1_000, undefined, { signal: over });
+      while (!ended.aborted) {
+        await delay(this.options.heartbeatMs ?? 1_000, undefined, { signal: ended });
         await this.client?.query('SELECT 1');
         this.confirmedAt = monotonicMs();
       }
@@ -98,12 +98,12 @@ export class Notifications implements OnApplicationShutdown {
   }
 
   private async reconnect(): Promise<AbortController | undefined> {
-    for (let pause = 25; !this.stopping.signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
+    for (let pause = 25; !this.stopping.signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
       try {
         const lost = new AbortController();
         await this.connect(lost);
         this.logger.log('The connection for announcements is back.');
-        for (const handler of this.gapHandlers) this.call(handler);
+        for (const handler of this.gapHandlers) this.callSafely(handler);
         return lost;
       } catch {
         // Nodes that lost the same server must not reconnect in step.
@@ -119,14 +119,14 @@ export class Notifications implements OnApplicationShutdown {
     const client = new Client({
       connectionString: applicationUrl(this.options.url),
       application_name: 'switchboard-notifications',
-      connectionTimeoutMillis: answerDeadlineMs,
-      query_timeout: answerDeadlineMs,
+      connectionTimeoutMillis: responseTimeoutMs,
+      query_timeout: responseTimeoutMs,
       keepAlive: true,
     });
     client.on('error', (error) => lost.abort(error));
     client.on('end', () => lost.abort());
     client.on('notification', ({ channel, payload }) => {
-      for (const handler of this.handlers.get(channel) ?? []) this.call(() => handler(payload ?? ''));
+      for (const handler of this.handlers.get(channel) ?? []) this.callSafely(() => handler(payload ?? ''));
     });
     try {
       await client.connect();
@@ -140,7 +140,7 @@ export class Notifications implements OnApplicationShutdown {
   }
 
   /** An exception of one subscriber must not reach the others. */
-  private call(handler: () => void): void {
+  private callSafely(handler: () => void): void {
     try {
       handler();
     } catch (error) {

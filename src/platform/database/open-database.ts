@@ -3,24 +3,23 @@ import type { Logger } from '../logging';
 import type { Migration } from './data-source';
 import { ownProcess } from '../processes/own-process';
 import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
-import { counting, type EmbeddedEvents } from './embedded-report';
+import { createEventCounter, type EmbeddedEvents } from './embedded-report';
 import type { ExtensionTables } from './extension-role';
 import { migrate, type MigrationProgress, type ReportProgress } from './migrate';
 
 export interface OpenDatabase {
-  /** As the service connects. */
+  /** For the service. */
   url: string;
-  /** As the owner of the schema connects. */
+  /** For the owner of the schema. */
   ownerUrl: string;
-  /** The embedded server keeps its files here; undefined: the database is a server of the operator's own. */
+  /** Folder of the embedded server's files; undefined for a server of the operator's own. */
   folder?: string;
-  /** Settles when an embedded server has ended unasked and could not be started again. */
+  /** Settles when an embedded server ended unexpectedly and could not be restarted. */
   exited: Promise<void>;
   close(): Promise<void>;
 }
 
 interface EmbeddedServer {
-  /** It keeps its files here. */
   readonly folder: string;
   readonly events: EmbeddedEvents;
 }
@@ -31,19 +30,18 @@ export interface OpeningDatabase extends OpenDatabase {
   current: Promise<void>;
 }
 
-/** The tables that a database has to have. */
-interface Schema {
+interface RequiredSchema {
   readonly migrations: readonly Migration[];
   readonly extensions?: readonly ExtensionTables[];
 }
 
-/** The configured database, or the embedded one, while it is brought up to date. */
+/** Opens the configured database, or the embedded one, while it is brought up to date. */
 export async function startDatabase(
   settings: Settings,
-  { migrations, extensions = [] }: Schema,
+  { migrations, extensions = [] }: RequiredSchema,
   logger?: Logger,
 ): Promise<OpeningDatabase> {
-  const { events, report } = counting(logger);
+  const { events, report } = createEventCounter(logger);
   const server = await serverOf(settings, report);
   const queue = !settings.redisUrl;
   const current = migrate({
@@ -58,7 +56,7 @@ export async function startDatabase(
     },
     ...(logger && { report: progressTo(logger) }),
   });
-  const over = current.catch(() => undefined);
+  const settled = current.catch(() => undefined);
   const { url, ownerUrl, exited, folder } = server;
   const embedded = folder === undefined || ownProcess !== null ? null : { folder, events };
   return {
@@ -68,14 +66,14 @@ export async function startDatabase(
     current,
     exited,
     embedded,
-    close: () => over.then(() => server.stop()),
+    close: () => settled.then(() => server.stop()),
   };
 }
 
-/** The embedded server belongs to the supervisor where there is one: it outlives each of the processes. */
+/** If there is a supervisor, the embedded server belongs to it, and outlives each of the processes. */
 async function serverOf(settings: Settings, report: (event: SupervisorEvent) => void) {
   const { databaseUrl, migrationDatabaseUrl, dataFolder, backupTarget } = settings;
-  if (databaseUrl !== undefined) return external(databaseUrl, migrationDatabaseUrl);
+  if (databaseUrl !== undefined) return externalServer(databaseUrl, migrationDatabaseUrl);
   const running = ownProcess === null ? undefined : runningEmbeddedPostgres(dataFolder);
   if (running === undefined)
     return startEmbeddedPostgres({
@@ -83,13 +81,13 @@ async function serverOf(settings: Settings, report: (event: SupervisorEvent) => 
       archives: backupTarget !== undefined,
       supervision: { report },
     });
-  const server = external(running.url, running.ownerUrl);
-  // One of the processes looks after its files.
+  const server = externalServer(running.url, running.ownerUrl);
+  // Only one of the processes looks after the server's files.
   return ownProcess === 1 ? { ...server, folder: running.folder } : server;
 }
 
-/** The same, once it is up to date. */
-async function openDatabase(settings: Settings, schema: Schema): Promise<OpenDatabase> {
+/** Opens the database and waits until it is up to date. */
+async function openDatabase(settings: Settings, schema: RequiredSchema): Promise<OpenDatabase> {
   const opening = await startDatabase(settings, schema);
   try {
     await opening.current;
@@ -100,14 +98,14 @@ async function openDatabase(settings: Settings, schema: Schema): Promise<OpenDat
   }
 }
 
-/** A command beside a running service gets its database, or the configured one, or one started for the moment. */
-export async function attachDatabase(settings: Settings, schema: Schema): Promise<OpenDatabase> {
+/** Database for a command: that of a running service, the configured one, or one started for the command. */
+export async function attachDatabase(settings: Settings, schema: RequiredSchema): Promise<OpenDatabase> {
   const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
   if (running === undefined) return openDatabase(settings, schema);
   return { ...running, exited: new Promise(() => undefined), close: () => Promise.resolve() };
 }
 
-function external(url: string, ownerUrl = url) {
+function externalServer(url: string, ownerUrl = url) {
   return {
     url,
     ownerUrl,
@@ -117,11 +115,11 @@ function external(url: string, ownerUrl = url) {
   };
 }
 
-/** An operator who updates sees what takes how long. */
+/** Shows an operator who updates which step takes how long. */
 const progressTo =
   (logger: Logger): ReportProgress =>
-  ({ step, ...facts }) =>
-    logger.info(progressLines[step], facts);
+  ({ step, ...details }) =>
+    logger.info(progressLines[step], details);
 
 const progressLines: Readonly<Record<MigrationProgress['step'], string>> = {
   begins: 'the database is brought up to date',

@@ -8,8 +8,8 @@ import { Notifications } from './notifications';
 const CHANNEL = 'own_writes';
 
 /**
- * Brings the copies of this node up to the changes that it has committed, so that a change that was answered is in
- * force on the node that answered it.
+ * Brings the copies of this node up to date with its own commits, so that an acknowledged change is in force on the
+ * node that acknowledged it.
  */
 @Injectable()
 export class OwnWrites {
@@ -28,23 +28,23 @@ export class OwnWrites {
     this.copies.add(catchUp);
   }
 
-  /** False if a copy is not up to date in time, such as while announcements are not received. */
+  /** False if a copy is not up to date in time, for example while announcements are not received. */
   async apply(): Promise<boolean> {
     try {
-      await withDeadline(this.settings.applyTimeoutMs, this.appliedByAll());
+      await withDeadline(this.settings.applyTimeoutMs, this.applyToAll());
       return true;
     } catch {
       return false;
     }
   }
 
-  private async appliedByAll(): Promise<void> {
-    await this.announced();
+  private async applyToAll(): Promise<void> {
+    await this.waitForAnnouncement();
     await Promise.all([...this.copies].map((catchUp) => catchUp()));
   }
 
-  /** PostgreSQL delivers announcements in the order of commits: all before this one have been received. */
-  private async announced(): Promise<void> {
+  /** PostgreSQL delivers announcements in the order of commits: all earlier ones have then been received. */
+  private async waitForAnnouncement(): Promise<void> {
     this.listening ??= this.notifications.on(CHANNEL, (id) => this.waiting.get(id)?.());
     await this.listening;
     const id = randomUUID();

@@ -1,9 +1,9 @@
 import type { Database } from './database';
-import type { Row } from './row';
+import type { TableRow } from './row';
 
-type OpenQuarantine = Row<'quarantine', 'id, moment'>;
+type OpenQuarantine = TableRow<'quarantine', 'id, moment'>;
 
-/** Whether this installation was restored and waits for an operator. It is looked up once, at the start. */
+/** Whether this installation was restored and waits for an operator; read once, at the start. */
 export class QuarantineState {
   private constructor(private state: OpenQuarantine | null) {}
 
@@ -14,12 +14,12 @@ export class QuarantineState {
     return new QuarantineState(row ?? null);
   }
 
-  /** It is null where the installation serves as ever. */
+  /** Null if the installation serves normally. */
   get open(): OpenQuarantine | null {
     return this.state;
   }
 
-  released(): void {
+  markReleased(): void {
     this.state = null;
   }
 }

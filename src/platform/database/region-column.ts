@@ -1,14 +1,19 @@
 import { Column, type ColumnOptions, type ValueTransformer } from 'typeorm';
-import { regionNamed, regionsNamed } from '../../kernel';
+import { normaliseRegion, normaliseRegions } from '../../kernel';
 
-/** Rows may be older than the one spelling of regions, so they are mended when they are read, too. */
-const both = (change: (value: unknown) => unknown): ValueTransformer => ({ to: change, from: change });
-const one = both((value) => (typeof value === 'string' ? regionNamed(value) : value));
-const several = both((value) => (Array.isArray(value) ? regionsNamed(value as string[]) : value));
+/** Rows can be older than the normalised spelling of regions, so they are also normalised when read. */
+const transformBothWays = (change: (value: unknown) => unknown): ValueTransformer => ({
+  to: change,
+  from: change,
+});
+const regionTransformer = transformBothWays((value) =>
+  typeof value === 'string' ? normaliseRegion(value) : value,
+);
+const regionsTransformer = transformBothWays((value) =>
+  Array.isArray(value) ? normaliseRegions(value as string[]) : value,
+);
 
-/** A text column that holds the name of a region. */
-export const RegionColumn = (): PropertyDecorator => Column('text', { transformer: one });
+export const RegionColumn = (): PropertyDecorator => Column('text', { transformer: regionTransformer });
 
-/** A column with a list of them. */
 export const RegionsColumn = (options: ColumnOptions): PropertyDecorator =>
-  Column({ ...options, type: 'text', array: true, transformer: several });
+  Column({ ...options, type: 'text', array: true, transformer: regionsTransformer });

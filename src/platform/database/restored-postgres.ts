@@ -13,15 +13,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ServerAccount, serverAccount } from './embedded/account';
 import { usableBinaries } from './embedded/binaries';
 import { type ClusterPaths, clusterPaths, loadPasswords } from './embedded/cluster';
-import { EmbeddedPostgresFailure, explain } from './embedded/failure';
+import { EmbeddedPostgresFailure, explainFailure } from './embedded/failure';
 import {
   chooseFolder,
   createFolder,
-  insideOf,
+  embeddedFolderOf,
   removeServerFolder,
   serverFolder,
   unfinishedRestoreOf,
-  USUAL_SHARED_FOLDER,
+  DEFAULT_SHARED_FOLDER,
 } from './embedded/folders';
 import { claimFolder, OWNER_FILE } from './embedded/owner-file';
 import { runningProcess } from './embedded/processes';
@@ -39,22 +39,22 @@ import { type FetchWal, WalFeed } from './embedded/wal-feed';
 import { OWNER, urlOf } from './embedded-postgres';
 
 export interface RecoveryOptions {
-  /** Everything committed by then, and nothing committed later; undefined: all that the archive has. */
+  /** Restores exactly what was committed by then; undefined for everything in the archive. */
   readonly until?: Date;
   readonly fetch: FetchWal;
   readonly signal?: AbortSignal;
 }
 
 export interface Recovery {
-  /** The last transaction that is in the database; null where the log had none. */
+  /** Last transaction in the database; null if the log had none. */
   readonly lastTransaction: Date | null;
   readonly segments: number;
 }
 
-const LOOK_MS = 50;
+const POLL_MS = 50;
 const NOT_REACHED = /recovery ended before configured recovery target was reached/;
 
-/** The place of an embedded database that a backup is unpacked into, and that then replays its log. */
+/** An embedded database that a backup is unpacked into and that then replays its log. */
 export class RestoredPostgres {
   private constructor(
     private readonly dataFolder: string,
@@ -63,46 +63,43 @@ export class RestoredPostgres {
     private readonly binaries: string,
   ) {}
 
-  /** A folder that only a broken-off restore has written to is emptied first. */
-  static async prepare(folder: string, sharedFolder = USUAL_SHARED_FOLDER): Promise<RestoredPostgres> {
+  /** Empties a folder that only an interrupted restore has written to. */
+  static async prepare(folder: string, sharedFolder = DEFAULT_SHARED_FOLDER): Promise<RestoredPostgres> {
     const dataFolder = resolve(folder);
     try {
       if (existsSync(unfinishedRestoreOf(dataFolder))) await removeUnfinished(dataFolder);
       const account = serverAccount();
       createFolder(dataFolder, account);
       writeFileSync(unfinishedRestoreOf(dataFolder), '', { mode: 0o600 });
-      createFolder(insideOf(dataFolder), account);
+      createFolder(embeddedFolderOf(dataFolder), account);
       const paths = clusterPaths(chooseFolder(dataFolder, sharedFolder, account));
       const binaries = usableBinaries(account ? sharedFolder : paths.folder, account);
-      const place = new RestoredPostgres(dataFolder, paths, account, binaries);
-      place.folder('');
-      return place;
+      const restored = new RestoredPostgres(dataFolder, paths, account, binaries);
+      restored.createClusterFolder('');
+      return restored;
     } catch (error) {
-      throw explain(error, dataFolder);
+      throw explainFailure(error, dataFolder);
     }
   }
 
-  /** The path of a file of the cluster. */
   path(name: string): string {
     return join(this.paths.data, name);
   }
 
-  /** Makes a folder of the cluster. */
-  folder(name: string): void {
+  createClusterFolder(name: string): void {
     mkdirSync(this.path(name), { recursive: true, mode: 0o700 });
-    this.own(this.path(name));
+    this.giveToServer(this.path(name));
   }
 
-  own(path: string): void {
+  giveToServer(path: string): void {
     if (this.account !== undefined) chownSync(path, this.account.uid, this.account.gid);
   }
 
-  /** The passwords that the cluster was made with. */
   writePasswords(content: Buffer): void {
     writeFileSync(this.paths.passwords, content, { mode: 0o600, flush: true });
   }
 
-  /** Replays the log, up to the moment, and ends with a database that is shut down in an orderly way. */
+  /** Replays the log up to the requested time, and shuts the database down cleanly. */
   async recover(options: RecoveryOptions): Promise<Recovery> {
     const feed = new WalFeed(join(this.paths.folder, 'wal-feed'), this.account, options.fetch);
     feed.open();
@@ -110,7 +107,7 @@ export class RestoredPostgres {
       try {
         return await this.replay(feed, options);
       } catch (error) {
-        // Where nothing was committed after the moment, the whole archive is the answer.
+        // If nothing was committed after that time, the complete archive is the result.
         if (options.until === undefined || !NOT_REACHED.test((error as Error).message)) throw error;
         const { until: _until, ...rest } = options;
         return await this.replay(feed, rest);
@@ -122,7 +119,7 @@ export class RestoredPostgres {
     }
   }
 
-  /** From now on the data folder can be started. */
+  /** Marks the data folder as ready to be started. */
   finish(): void {
     rmSync(unfinishedRestoreOf(this.dataFolder));
   }
@@ -131,7 +128,7 @@ export class RestoredPostgres {
     const { owner } = loadPasswords(this.paths);
     const urlAt = (port: number): string => urlOf(port, OWNER, owner, 'postgres');
     writeFileSync(this.path('recovery.signal'), '', { mode: 0o600 });
-    this.own(this.path('recovery.signal'));
+    this.giveToServer(this.path('recovery.signal'));
     const launch: Launch = {
       binaries: this.binaries,
       paths: this.paths,
@@ -143,13 +140,16 @@ export class RestoredPostgres {
     const logStart = existsSync(this.paths.log) ? statSync(this.paths.log).size : 0;
     const server = spawnServer(launch, await freePort());
     try {
-      return { ...(await this.promoted(launch, server, logStart, signal)), segments: feed.given };
+      return {
+        ...(await this.waitForPromotion(launch, server, logStart, signal)),
+        segments: feed.providedCount,
+      };
     } finally {
       await stopServer(this.paths, server.pid);
     }
   }
 
-  private async promoted(
+  private async waitForPromotion(
     { urlAt }: Launch,
     { pid, port }: RunningServer,
     logStart: number,
@@ -170,10 +170,10 @@ export class RestoredPostgres {
         });
         if (state?.recovers === false) return { lastTransaction: state.last };
       } catch (error) {
-        // Class 28: a wrong password stays wrong however long one waits.
+        // Class 28: retrying does not fix a wrong password.
         if ((error as { code?: string }).code?.startsWith('28')) throw error;
       }
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
 }
@@ -183,7 +183,7 @@ function recoverySettings(command: string, until: Date | undefined): string[] {
   return [
     'archive_mode=off',
     `restore_command=${command}`,
-    // Another branch of the history may lie in the same archive.
+    // Another timeline might be in the same archive.
     'recovery_target_timeline=current',
     'recovery_target_action=promote',
     ...(until === undefined
@@ -196,18 +196,21 @@ async function removeUnfinished(dataFolder: string): Promise<void> {
   const folder = serverFolder(dataFolder);
   if (folder !== undefined) {
     const paths = clusterPaths(folder);
-    const left = livePostmaster(paths);
-    if (left !== undefined) await stopServer(paths, left.pid);
+    const postmaster = livePostmaster(paths);
+    if (postmaster !== undefined) await stopServer(paths, postmaster.pid);
   }
   removeServerFolder(dataFolder);
-  for (const name of readdirSync(dataFolder).filter((each) => !kept.includes(each)))
+  for (const name of readdirSync(dataFolder).filter((each) => !ignoredEntries.includes(each)))
     rmSync(join(dataFolder, name), { recursive: true });
 }
 
-/** The root of a file system brings the first, the claim is this restore's; the mark says that all else came from one. */
-const kept = ['lost+found', OWNER_FILE, basename(unfinishedRestoreOf(''))];
+/**
+ * A file system brings `lost+found`, and the lock is this restore's. The mark shows that everything else came from a
+ * restore.
+ */
+const ignoredEntries = ['lost+found', OWNER_FILE, basename(unfinishedRestoreOf(''))];
 
-/** Locks a folder that is new, empty, or left by a broken-off restore; null if the folder holds anything else. */
+/** Locks a folder that is new, empty, or left by an interrupted restore; null if the folder holds anything else. */
 export function claimForRestore(folder: string): { release(): void } | null {
   const isNew = !existsSync(folder);
   try {
@@ -215,14 +218,17 @@ export function claimForRestore(folder: string): { release(): void } | null {
     const claim = claimFolder(folder, folder);
     const release = (): void => {
       claim.release();
-      // A restore that wrote nothing leaves nothing.
+      // A restore that wrote nothing leaves nothing behind.
       if (isNew && readdirSync(folder).length === 0) rmdirSync(folder);
     };
-    if (existsSync(unfinishedRestoreOf(folder)) || readdirSync(folder).every((name) => kept.includes(name)))
+    if (
+      existsSync(unfinishedRestoreOf(folder)) ||
+      readdirSync(folder).every((name) => ignoredEntries.includes(name))
+    )
       return { release };
     claim.release();
     return null;
   } catch (error) {
-    throw explain(error, folder);
+    throw explainFailure(error, folder);
   }
 }

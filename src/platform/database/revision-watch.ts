@@ -6,41 +6,41 @@ import { DatabaseClock } from './database-clock';
 import type { Notifications } from './notifications';
 
 interface RevisionWatchOptions {
-  /** Names what is watched in the log, such as "The catalogue". */
+  /** Subject of log messages, such as "The catalogue". */
   readonly subject: string;
   readonly channel: string;
   /** The table whose only row carries the revision. */
   readonly table: string;
   /**
-   * Applies a change. `change` is the announcement's text after its revision; null when announcements may be lost, so
-   * that anything may have changed. It is retried after an exception.
+   * Applies a change; retried after an exception. `change` is the announcement's text after its revision, or null if
+   * announcements might be lost, so that anything could have changed.
    */
   onChange(change: string | null, revision: bigint): void | Promise<void>;
 }
 
 const POLL_MS = 500;
-const ANSWER_DEADLINE_MS = 2_000;
+const RESPONSE_TIMEOUT_MS = 2_000;
 
 /**
- * Tells a node that its copy is stale. Announcements arrive within milliseconds, but are lost during a disconnect, so
- * the revision is polled twice a second. An announcement with the next revision in order is applied without a query.
+ * Detects that a node's copy is stale. Announcements are lost during a disconnect, so the revision is also polled; one
+ * with the next revision is applied without a query.
  */
 export class RevisionWatch {
-  /** It times what begins or ends at an instant that all nodes have to agree on. */
+  /** Clock for instants that all nodes have to agree on. */
   readonly clock = new DatabaseClock();
   private readonly logger = new Logger(RevisionWatch.name);
   private readonly stopping = new AbortController();
   private readonly unsubscribe: (() => void)[] = [];
-  /** It is null when it is not certain that the copy is of any revision. */
-  private seen: bigint | null = null;
-  /** A change may exist that was not applied: then the announcements' connection proves nothing. */
-  private behind = true;
+  /** Null if the copy might not match any revision. */
+  private appliedRevision: bigint | null = null;
+  /** True if a change might not have been applied: the connection of announcements then proves nothing. */
+  private isBehind = true;
   private refreshedAt = -Infinity;
   private refreshing?: Promise<void>;
   private refreshAgain = false;
   private applying: Promise<void> = Promise.resolve();
   private polling?: Promise<void>;
-  private away = false;
+  private isUnavailable = false;
 
   constructor(
     private readonly database: Database,
@@ -48,17 +48,17 @@ export class RevisionWatch {
     private readonly options: RevisionWatchOptions,
   ) {}
 
-  /** Takes the first copy, by a change of null; fails when that does. */
+  /** Loads the first copy, by a change of null; fails if that does. */
   async start(): Promise<void> {
     this.unsubscribe.push(
       await this.notifications.on(this.options.channel, (payload) => this.receive(payload)),
-      this.notifications.onGap(() => this.doubt()),
+      this.notifications.onGap(() => this.markStale()),
     );
     await this.refreshOnce();
     this.polling = this.poll();
   }
 
-  /** It stops before the database closes its connections. */
+  /** Must be called before the database closes its connections. */
   async stop(): Promise<void> {
     for (const end of this.unsubscribe) end();
     this.stopping.abort();
@@ -66,9 +66,9 @@ export class RevisionWatch {
     await this.refreshing;
   }
 
-  /** The copy was last known to be the newest at this time of the monotonic clock. */
+  /** Time of the monotonic clock at which the copy was last known to be current. */
   get confirmedAt(): number {
-    const notifiedAt = this.behind ? undefined : this.notifications.lastConfirmedAt;
+    const notifiedAt = this.isBehind ? undefined : this.notifications.lastConfirmedAt;
     return notifiedAt === undefined ? this.refreshedAt : Math.max(notifiedAt, this.refreshedAt);
   }
 
@@ -76,36 +76,39 @@ export class RevisionWatch {
     return monotonicMs() - this.confirmedAt <= milliseconds;
   }
 
-  /** Settles once the copy is of the newest revision. */
-  async caughtUp(): Promise<void> {
+  async catchUp(): Promise<void> {
     await this.applying;
     await this.refresh();
   }
 
   private receive(payload: string): void {
     const [, number, change] = /^(\d+) (.*)$/s.exec(payload) ?? [];
-    if (number === undefined || change === undefined || this.seen === null) return this.doubt();
+    if (number === undefined || change === undefined || this.appliedRevision === null)
+      return this.markStale();
     const revision = BigInt(number);
-    if (revision <= this.seen) return;
-    if (revision > this.seen + 1n) return this.doubt();
-    this.seen = revision;
-    this.applying = this.take(change, revision).catch((error: unknown) => {
-      this.seen = null;
-      this.behind = true;
-      this.gone(error);
+    if (revision <= this.appliedRevision) return;
+    if (revision > this.appliedRevision + 1n) return this.markStale();
+    this.appliedRevision = revision;
+    this.applying = this.applyChange(change, revision).catch((error: unknown) => {
+      this.appliedRevision = null;
+      this.isBehind = true;
+      this.reportUnavailable(error);
     });
   }
 
-  private async take(change: string | null, revision: bigint): Promise<void> {
+  private async applyChange(change: string | null, revision: bigint): Promise<void> {
     await this.options.onChange(change, revision);
   }
 
-  private doubt(): void {
-    this.behind = true;
+  private markStale(): void {
+    this.isBehind = true;
     void this.refresh();
   }
 
-  /** One look at a time. A call during one gets the next, because the running one may be older than the change. */
+  /**
+   * Runs one refresh at a time. A call during a refresh triggers another, since the running one might be older than the
+   * change.
+   */
   private refresh(): Promise<void> {
     this.refreshAgain = true;
     this.refreshing ??= this.refreshUntilSettled().finally(() => {
@@ -119,35 +122,38 @@ export class RevisionWatch {
       this.refreshAgain = false;
       try {
         await this.refreshOnce();
-        this.back();
+        this.reportAvailable();
       } catch (error) {
-        this.gone(error);
+        this.reportUnavailable(error);
       }
     }
   }
 
   private async refreshOnce(): Promise<void> {
-    const asked = monotonicMs();
-    const before = this.seen;
-    const revision = await this.read();
-    // Lower than before it was asked for: the database was put back to an earlier state.
-    const changed = this.seen === null || revision > this.seen || (before !== null && revision < before);
+    const startedAt = monotonicMs();
+    const before = this.appliedRevision;
+    const revision = await this.readRevision();
+    // Lower than before the query: the database was restored to an earlier state.
+    const changed =
+      this.appliedRevision === null ||
+      revision > this.appliedRevision ||
+      (before !== null && revision < before);
     if (changed) {
-      await this.take(null, revision);
-      this.seen = revision;
+      await this.applyChange(null, revision);
+      this.appliedRevision = revision;
     }
-    this.refreshedAt = asked;
-    if (!this.refreshAgain) this.behind = false;
+    this.refreshedAt = startedAt;
+    if (!this.refreshAgain) this.isBehind = false;
   }
 
-  private async read(): Promise<bigint> {
-    const askedAt = this.clock.elapsedMs();
+  private async readRevision(): Promise<bigint> {
+    const requestedAt = this.clock.elapsedMs();
     const reading = this.database.query<{ revision: string; now: number }>(
       `SELECT revision, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${this.options.table}`,
     );
-    const [row] = await withDeadline(ANSWER_DEADLINE_MS, reading);
+    const [row] = await withDeadline(RESPONSE_TIMEOUT_MS, reading);
     if (row === undefined) throw new Error(`${this.options.table} is empty`);
-    this.clock.synchronise(row.now, askedAt);
+    this.clock.synchronise(row.now, requestedAt);
     return BigInt(row.revision);
   }
 
@@ -156,15 +162,15 @@ export class RevisionWatch {
     while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false)) await this.refresh();
   }
 
-  /** It warns once an outage, not twice a second. */
-  private gone(error: unknown): void {
-    if (!this.away && !this.stopping.signal.aborted)
+  /** Warns once per outage. */
+  private reportUnavailable(error: unknown): void {
+    if (!this.isUnavailable && !this.stopping.signal.aborted)
       this.logger.warn(`${this.options.subject} cannot be read; the last copy stays: ${String(error)}`);
-    this.away = true;
+    this.isUnavailable = true;
   }
 
-  private back(): void {
-    if (this.away) this.logger.log(`${this.options.subject} can be read again.`);
-    this.away = false;
+  private reportAvailable(): void {
+    if (this.isUnavailable) this.logger.log(`${this.options.subject} can be read again.`);
+    this.isUnavailable = false;
   }
 }

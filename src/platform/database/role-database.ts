@@ -7,30 +7,30 @@ import { boundedQuery } from './bounded-query';
 import { withSessionSettings } from './connection-url';
 import type { Database } from './database';
 import { extensionLogin, extensionRole, urlForLogin } from './extension-login';
-import { readPool } from './pool-gauges';
-import { survivesLostConnections } from './pool-options';
+import { updatePoolGauges } from './pool-gauges';
+import { resilientPoolOptions } from './pool-options';
 
-const MOST_CONNECTIONS = 2;
-const KEPT_IDLE_MS = 30_000;
-/** How long a statement may run, a transaction may rest, and a turn is waited for. */
-const STATEMENT_MS = 5_000;
-/** The connection is given up where the server itself does not answer any more. */
-const ANSWER_MS = 2 * STATEMENT_MS;
-const TRANSACTION_MS = 30_000;
+const MAX_CONNECTIONS = 2;
+const IDLE_TIMEOUT_MS = 30_000;
+/** Maximum time for a statement, an idle transaction, and waiting for a connection. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** Time after which the connection is given up because the server does not respond. */
+const RESPONSE_TIMEOUT_MS = 2 * STATEMENT_TIMEOUT_MS;
+const TRANSACTION_TIMEOUT_MS = 30_000;
 
-/** Statements that would end the transaction, or leave its limits: they are refused with a reason. */
-const OF_SESSION =
+/** Statements that would end the transaction or escape its limits; rejected with a reason. */
+const SESSION_STATEMENT =
   /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(begin|start|commit|end|rollback|abort|prepare|set|reset|discard|listen|unlisten|copy)\b/i;
 
 export interface RoleSession {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** The database as one extension sees it: under a login of its own, on few connections of its own, within bounds. */
+/** An extension's view of the database: its own login on a few connections, within limits. */
 export class RoleDatabase implements RoleSession {
   private readonly pool: Pool;
 
-  /** They are made at the first query. */
+  /** Connections are opened at the first query. */
   constructor(
     { source }: Pick<Database, 'source'>,
     private readonly extension: string,
@@ -40,19 +40,19 @@ export class RoleDatabase implements RoleSession {
     if (url === undefined) throw new Error('The database has no address.');
     const login = extensionLogin(extension, url, masterKey);
     this.pool = new Pool({
-      ...survivesLostConnections,
+      ...resilientPoolOptions,
       connectionString: withSessionSettings(urlForLogin(url, login), {
         search_path: `${extensionRole(extension)},contract,pg_temp`,
-        statement_timeout: STATEMENT_MS,
-        lock_timeout: STATEMENT_MS,
-        idle_in_transaction_session_timeout: STATEMENT_MS,
+        statement_timeout: STATEMENT_TIMEOUT_MS,
+        lock_timeout: STATEMENT_TIMEOUT_MS,
+        idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
         jit: 'off',
         max_parallel_workers_per_gather: 0,
       }),
       application_name: `switchboard-${extension}`,
-      max: MOST_CONNECTIONS,
-      idleTimeoutMillis: KEPT_IDLE_MS,
-      connectionTimeoutMillis: STATEMENT_MS,
+      max: MAX_CONNECTIONS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      connectionTimeoutMillis: STATEMENT_TIMEOUT_MS,
       allowExitOnIdle: true,
     });
     this.pool.on('error', () => undefined);
@@ -62,14 +62,14 @@ export class RoleDatabase implements RoleSession {
     return this.transaction((session) => session.query<Row>(text, values));
   }
 
-  /** The work is done whole or not at all. */
+  /** Runs the work completely or not at all. */
   async transaction<Result>(work: (session: RoleSession) => Promise<Result>): Promise<Result> {
     const client = await this.connect();
-    const session = new OneTransaction(client);
+    const session = new TransactionSession(client);
     let lost: Error | boolean = true;
     try {
       await session.begin();
-      const result = await withDeadline(TRANSACTION_MS, work(session));
+      const result = await withDeadline(TRANSACTION_TIMEOUT_MS, work(session));
       await session.commit();
       lost = false;
       return result;
@@ -81,8 +81,8 @@ export class RoleDatabase implements RoleSession {
     }
   }
 
-  readInto(metrics: Metrics): void {
-    readPool(metrics, `extension/${this.extension}`, this.pool);
+  updateGauges(metrics: Metrics): void {
+    updatePoolGauges(metrics, `extension/${this.extension}`, this.pool);
   }
 
   close(): Promise<void> {
@@ -94,50 +94,50 @@ export class RoleDatabase implements RoleSession {
       return await this.pool.connect();
     } catch (cause) {
       throw new Error(
-        `The extension ${this.extension}, which has ${MOST_CONNECTIONS} connections, got none: ${(cause as Error).message}`,
+        `The extension ${this.extension}, which has ${MAX_CONNECTIONS} connections, got none: ${(cause as Error).message}`,
         { cause },
       );
     }
   }
 }
 
-/** The statements of one transaction; afterwards it takes no more. */
-class OneTransaction implements RoleSession {
+/** Statements of one transaction; rejects further ones once it is over. */
+class TransactionSession implements RoleSession {
   private isOpen = true;
-  private readonly endsAt = monotonicMs() + TRANSACTION_MS;
+  private readonly endsAt = monotonicMs() + TRANSACTION_TIMEOUT_MS;
 
   constructor(private readonly client: PoolClient) {}
 
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     if (typeof text !== 'string' || !Array.isArray(values)) throw new TypeError('query(text, values)');
-    const [, refused] = OF_SESSION.exec(text) ?? [];
-    if (refused !== undefined)
+    const [, keyword] = SESSION_STATEMENT.exec(text) ?? [];
+    if (keyword !== undefined)
       throw new RangeError(
-        `${refused.toUpperCase()} is not taken here: the host begins and ends transactions`,
+        `${keyword.toUpperCase()} is not taken here: the host begins and ends transactions`,
       );
     if (!this.isOpen || monotonicMs() > this.endsAt) throw new Error('The transaction is over.');
-    return withDeadline(ANSWER_MS, boundedQuery<Row>(this.client, text, values));
+    return withDeadline(RESPONSE_TIMEOUT_MS, boundedQuery<Row>(this.client, text, values));
   }
 
   async begin(): Promise<void> {
-    await withDeadline(ANSWER_MS, this.client.query('BEGIN'));
+    await withDeadline(RESPONSE_TIMEOUT_MS, this.client.query('BEGIN'));
   }
 
   async commit(): Promise<void> {
     this.isOpen = false;
-    const { command } = await withDeadline(ANSWER_MS, this.client.query('COMMIT'));
-    // The server answers so where a statement had failed, though the extension caught its error.
+    const { command } = await withDeadline(RESPONSE_TIMEOUT_MS, this.client.query('COMMIT'));
+    // The server responds with ROLLBACK if a statement had failed, even if the extension caught its error.
     if (command === 'ROLLBACK')
       throw new Error('The transaction was undone, as one of its statements failed.');
-    await this.clean();
+    await this.resetSession();
   }
 
   /** Whether the connection can be used again. */
   async rollback(): Promise<boolean> {
     this.isOpen = false;
     try {
-      await withDeadline(ANSWER_MS, this.client.query('ROLLBACK'));
-      await this.clean();
+      await withDeadline(RESPONSE_TIMEOUT_MS, this.client.query('ROLLBACK'));
+      await this.resetSession();
       return true;
     } catch {
       return false;
@@ -145,7 +145,7 @@ class OneTransaction implements RoleSession {
   }
 
   /** Settings, temporary tables and locks of a session end with its transaction. */
-  private async clean(): Promise<void> {
-    await withDeadline(ANSWER_MS, this.client.query('DISCARD ALL'));
+  private async resetSession(): Promise<void> {
+    await withDeadline(RESPONSE_TIMEOUT_MS, this.client.query('DISCARD ALL'));
   }
 }

@@ -9,13 +9,12 @@ import { MINUTE_MS, monotonicMs } from '../../kernel';
 import { MIGRATIONS_APPLICATION } from './data-source';
 
 export interface MigrationProgress {
-  /** `waits` means that others use the table, and come first. */
+  /** `waits`: others are using the table and go first. */
   readonly step: 'begins' | 'waits' | 'continues' | 'done';
   readonly migration: string;
   readonly number: number;
   readonly of: number;
   readonly milliseconds: number;
-  /** What PostgreSQL says of an index that is built. */
   readonly phase?: string;
   readonly percent?: number;
 }
@@ -30,18 +29,18 @@ export class MigrationFailed extends Error {
   }
 }
 
-/** While a statement waits for a lock, all who come after it wait as well. */
+/** While a statement waits for a lock, all later statements wait as well. */
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE_MS = 500;
-const LONGEST_WAIT_MS = 10 * MINUTE_MS;
+const MAX_WAIT_MS = 10 * MINUTE_MS;
 const REPORT_EVERY_MS = 1_000;
 const LOCK_NOT_AVAILABLE = '55P03';
-/** A migration of several tables can meet a node that takes them in another order. */
+/** A migration of several tables can meet a node that locks them in another order. */
 const DEADLOCK_DETECTED = '40P01';
 
 /**
- * Runs what is pending in the order of the list, each in a transaction of its own. TypeORM would go by the number in the
- * name; the functions, which are loaded again when they change, have to come after what they name.
+ * Runs pending migrations in list order, each in its own transaction. TypeORM would use the number in the name, and run
+ * reloaded functions before what they reference.
  */
 export async function runMigrations(
   source: DataSource,
@@ -52,42 +51,45 @@ export async function runMigrations(
   const isNew = (await executor.getExecutedMigrations()).length === 0;
   const pending = await executor.getPendingMigrations();
   pending.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-  for (const [place, migration] of pending.entries()) {
+  for (const [index, migration] of pending.entries()) {
     const startedMs = monotonicMs();
-    const tell = (step: MigrationProgress['step'], progress: IndexProgress = {}): void =>
+    const reportStep = (step: MigrationProgress['step'], progress: IndexProgress = {}): void =>
       report({
         step,
         migration: migration.name,
-        number: place + 1,
+        number: index + 1,
         of: pending.length,
         milliseconds: Math.round(monotonicMs() - startedMs),
         ...progress,
       });
-    // The first start makes everything within a second or two.
-    if (!isNew) tell('begins');
-    const over = new AbortController();
-    const told = tellMeanwhile(source, over.signal, (progress) => tell('continues', progress));
+    // The first start runs all migrations within a second or two.
+    if (!isNew) reportStep('begins');
+    const finished = new AbortController();
+    const progressReports = reportProgressUntil(source, finished.signal, (progress) =>
+      reportStep('continues', progress),
+    );
     try {
-      await runOnce(source, migration, () => tell('waits'));
+      await runOnce(source, migration, () => reportStep('waits'));
     } catch (cause) {
       throw new MigrationFailed(migration.name, cause as Error);
     } finally {
-      over.abort();
-      await told;
+      finished.abort();
+      await progressReports;
     }
-    if (!isNew) tell('done');
+    if (!isNew) reportStep('done');
   }
 }
 
-async function tellMeanwhile(
+async function reportProgressUntil(
   source: DataSource,
-  over: AbortSignal,
-  tell: (progress: IndexProgress) => void,
+  signal: AbortSignal,
+  onProgress: (progress: IndexProgress) => void,
 ): Promise<void> {
-  const second = (): Promise<boolean> => delay(REPORT_EVERY_MS, true, { signal: over }).catch(() => false);
-  while (await second()) {
+  const nextInterval = (): Promise<boolean> =>
+    delay(REPORT_EVERY_MS, true, { signal: signal }).catch(() => false);
+  while (await nextInterval()) {
     const progress = await indexProgress(source).catch(() => ({}));
-    if (!over.aborted) tell(progress);
+    if (!signal.aborted) onProgress(progress);
   }
 }
 
@@ -103,7 +105,7 @@ async function indexProgress(source: DataSource): Promise<IndexProgress> {
   return { phase: row.phase, ...(row.percent !== null && { percent: row.percent }) };
 }
 
-async function runOnce(source: DataSource, migration: PendingMigration, waits: () => void): Promise<void> {
+async function runOnce(source: DataSource, migration: PendingMigration, onWait: () => void): Promise<void> {
   const startedMs = monotonicMs();
   for (;;) {
     const runner = source.createQueryRunner();
@@ -112,19 +114,19 @@ async function runOnce(source: DataSource, migration: PendingMigration, waits: (
     } catch (error) {
       const { code } = error as { code?: string };
       const isUndone = migration.instance?.transaction !== false;
-      const mayPass = code === LOCK_NOT_AVAILABLE || (code === DEADLOCK_DETECTED && isUndone);
-      if (!mayPass || monotonicMs() - startedMs > LONGEST_WAIT_MS) throw error;
+      const isTransient = code === LOCK_NOT_AVAILABLE || (code === DEADLOCK_DETECTED && isUndone);
+      if (!isTransient || monotonicMs() - startedMs > MAX_WAIT_MS) throw error;
     } finally {
       await runner.release();
     }
-    waits();
+    onWait();
     await delay(PAUSE_MS);
   }
 }
 
 async function attempt(runner: QueryRunner, source: DataSource, migration: PendingMigration): Promise<void> {
   const executor = new MigrationExecutor(source, runner);
-  // One that is not undone may not be broken off either.
+  // A migration outside a transaction must not be interrupted either.
   if (migration.instance?.transaction === false) return void (await executor.executeMigration(migration));
   await runner.startTransaction();
   try {

@@ -9,7 +9,7 @@ export interface StoredAmount {
   readonly rows: number;
 }
 
-/** Keeps what each owner (an API key, a user) stores below a limit, by naming the moments to remove old rows. */
+/** Keeps what each owner (an API key, a user) stores below a limit, by reporting when to remove old rows. */
 export class StorageLimit {
   /** Amount added on this node since the owner's rows were last trimmed. */
   private readonly growth = new Map<number, StoredAmount>();

@@ -3,15 +3,15 @@ import type { Duplex } from 'node:stream';
 import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
 
 /**
- * Answers connections that sent no valid request: bad framing, headers too large or too slow. An unfinished answer to
- * an earlier request on the connection is cut rather than corrupted. Returns the status; null where there was no answer.
+ * Responds to connections without a valid request: bad framing, headers too large or too slow. An unfinished earlier
+ * response is cut rather than corrupted; returns the status, or null if there was no response.
  */
-export function answerBrokenRequest(
+export function respondToBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   latest: ServerResponse | undefined,
 ): number | null {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket, latest)) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isResponding(socket, latest)) {
     socket.destroy();
     return null;
   }
@@ -32,8 +32,8 @@ export function answerBrokenRequest(
   return status;
 }
 
-/** Begun, or waiting behind one that has begun: then it has no socket yet. */
-const isAnswering = (socket: Duplex, latest: ServerResponse | undefined): boolean =>
+/** Started, or queued behind a started response: then it has no socket yet. */
+const isResponding = (socket: Duplex, latest: ServerResponse | undefined): boolean =>
   latest !== undefined && !latest.writableFinished && (latest.headersSent || latest.socket !== socket);
 
 const phrases: Readonly<Record<number, string>> = {
@@ -44,8 +44,8 @@ const phrases: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
-/** Another version frames its messages in another way: nothing of it can be read safely. */
-export class OtherVersion extends Error {}
+/** Other HTTP versions frame their messages differently, so nothing can be read safely. */
+export class UnsupportedVersion extends Error {}
 
 /** Applies to the path only; a query can be as long as the head allows. */
 const MAX_PATH_CHARACTERS = 2_048;
@@ -57,7 +57,7 @@ export const isPathTooLong = ({ url = '/' }: Pick<IncomingMessage, 'url'>): bool
   url.length > MAX_PATH_CHARACTERS && !url.slice(0, MAX_PATH_CHARACTERS + 1).includes('?');
 
 function faultOf(error: NodeJS.ErrnoException): Fault {
-  if (error instanceof OtherVersion) {
+  if (error instanceof UnsupportedVersion) {
     return fault('invalid_request', { status: 505, message: 'This service speaks HTTP/1.1 and HTTP/1.0.' });
   }
   if (error instanceof PathTooLong) {

@@ -1,10 +1,10 @@
 export interface FormType {
-  /** It has the boundary alone: another reader finds no other one. */
+  /** Contains only the boundary, so that no other parser finds a different one. */
   readonly contentType: string;
   readonly boundary: string;
 }
 
-/** The type of a multipart form. Null without a boundary: a parser would wait for the end of the form for ever. */
+/** Parses the type of a multipart form; null without a boundary, for which a parser would wait forever. */
 export function formTypeOf(contentType: string): FormType | null {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"\\]+)"|([^\s;,"]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;

@@ -1,18 +1,17 @@
-/** Claude Code asks for its budget here. */
-const USAGE = '/api/oauth/usage';
+/** Path at which Claude Code requests its budget. */
+const USAGE_PATH = '/api/oauth/usage';
 
-/** Such a path belongs to the API rather than to pages. */
-export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path) || path === USAGE;
+export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path) || path === USAGE_PATH;
 
 export const isProbePath = (path: string): boolean => path === '/health' || path.startsWith('/health/');
 
-/** Clients that look for a server ask for it beside `/v1`. */
-const HELLO = '/api/hello';
+/** Clients that look for a server request this path, outside `/v1`. */
+const HELLO_PATH = '/api/hello';
 
-/** What a node serves: every node answers probes. */
+/** Filter of the paths that a node serves; every node serves probes. */
 export const servedPaths =
   (serve: 'all' | 'gateway' | 'portal') =>
   (path: string): boolean => {
     if (serve === 'all' || isProbePath(path)) return true;
-    return (isGatewayPath(path) || path === HELLO) === (serve === 'gateway');
+    return (isGatewayPath(path) || path === HELLO_PATH) === (serve === 'gateway');
   };

@@ -1,7 +1,7 @@
 let second = 0;
 let text = '';
 
-/** The time as heads of HTTP write it, put together once a second. */
+/** Recomputed once per second. */
 export function httpDate(): string {
   const now = Math.floor(Date.now() / 1_000);
   if (now !== second) {

@@ -10,77 +10,75 @@ import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type Duplex, Readable } from 'node:stream';
 import { isValidHeaderValue } from '../../kernel';
 import { httpDate } from './http-date';
-import { awaitRest } from './unread-body';
+import { lingerForRest } from './unread-body';
 
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
 /**
- * The subset of Express's request and response that Nest needs, for routes in front of Express. A body stays a list
- * of chunks and becomes a stream only on demand: most are taken whole.
+ * The subset of Express's request and response that Nest needs, for routes in front of Express. A body stays a list of
+ * chunks, and becomes a stream only on demand.
  */
 export class LeanRequest extends IncomingMessage {
   declare requestId: string;
   declare clientRequestId: string | null;
   declare params: Readonly<Record<string, string>>;
   declare originalUrl: string;
-  /** Node's own: the body has a reader. */
+  /** Node's internal flag: the body has a reader. */
   declare private _consuming: boolean;
-  /** These pieces have come and were neither read nor taken; null once it is a stream. */
-  private kept: Buffer[] | null = [];
-  private keptBytes = 0;
-  /** The whole body was handed over. */
-  isTaken = false;
-  private answer: (() => void) | null = null;
+  /** Chunks that were neither read nor taken yet; null once the body is a stream. */
+  private bufferedChunks: Buffer[] | null = [];
+  private bufferedBytes = 0;
+  isBodyTaken = false;
+  private handler: (() => void) | null = null;
 
   get query(): ParsedUrlQuery {
     const url = this.url ?? '';
-    const question = url.indexOf('?');
-    return parse(question === -1 ? '' : url.slice(question + 1));
+    const queryStart = url.indexOf('?');
+    return parse(queryStart === -1 ? '' : url.slice(queryStart + 1));
   }
 
-  /** Called once the body is complete, or earlier through `begin`. */
-  onceWhole(answer: () => void): void {
-    this.answer = answer;
+  /** Registers a handler that runs once the body is complete, or earlier through `startHandler`. */
+  onceComplete(handler: () => void): void {
+    this.handler = handler;
   }
 
-  begin(): void {
-    const { answer } = this;
-    this.answer = null;
-    answer?.();
+  startHandler(): void {
+    const { handler } = this;
+    this.handler = null;
+    handler?.();
   }
 
-  /** The whole body, once `complete`; null when it is read as a stream. */
+  /** The complete body, once `complete`; null if it is read as a stream. */
   takeBody(): Buffer | null {
-    const { kept } = this;
-    if (kept === null) return null;
-    this.kept = [];
-    this.isTaken = true;
+    const { bufferedChunks: chunks } = this;
+    if (chunks === null) return null;
+    this.bufferedChunks = [];
+    this.isBodyTaken = true;
     this._consuming = true;
-    if (kept.length === 1) return kept[0]!;
-    return kept.length === 0 ? nothing : Buffer.concat(kept, this.keptBytes);
+    if (chunks.length === 1) return chunks[0]!;
+    return chunks.length === 0 ? emptyBuffer : Buffer.concat(chunks, this.bufferedBytes);
   }
 
-  /** So much of the body has come. */
   get arrivedBytes(): number {
-    return this.kept === null ? this.readableLength : this.keptBytes;
+    return this.bufferedChunks === null ? this.readableLength : this.bufferedBytes;
   }
 
   override push(chunk: Buffer | null): boolean {
-    if (this.kept === null) return super.push(chunk);
+    if (this.bufferedChunks === null) return super.push(chunk);
     if (chunk === null) {
-      this.begin();
+      this.startHandler();
       return false;
     }
-    this.kept.push(chunk);
-    this.keptBytes += chunk.length;
-    return this.keptBytes < this.readableHighWaterMark;
+    this.bufferedChunks.push(chunk);
+    this.bufferedBytes += chunk.length;
+    return this.bufferedBytes < this.readableHighWaterMark;
   }
 
   override _read(size: number): void {
-    const { kept } = this;
-    if (kept === null) return super._read(size);
-    this.kept = null;
-    for (const chunk of kept) super.push(chunk);
+    const { bufferedChunks: chunks } = this;
+    if (chunks === null) return super._read(size);
+    this.bufferedChunks = null;
+    for (const chunk of chunks) super.push(chunk);
     if (this.complete) super.push(null);
     else super._read(size);
   }
@@ -89,29 +87,31 @@ export class LeanRequest extends IncomingMessage {
 // An accessor, although the types declare a property.
 Object.defineProperty(LeanRequest.prototype, 'readableEnded', {
   get(this: LeanRequest): unknown {
-    return this.isTaken || Reflect.get(Readable.prototype, 'readableEnded', this);
+    return this.isBodyTaken || Reflect.get(Readable.prototype, 'readableEnded', this);
   },
 });
 
 const latest = Symbol('latest answer');
-type AnsweringSocket = Duplex & { [latest]?: ServerResponse | undefined };
+type RespondingSocket = Duplex & { [latest]?: ServerResponse | undefined };
 
-/** The answer that was begun last; none once it is sent. */
-export const latestOn = (socket: AnsweringSocket): ServerResponse | undefined => socket[latest];
+/** Response that was started last; undefined once it is sent. */
+export const latestResponseOn = (socket: RespondingSocket): ServerResponse | undefined => socket[latest];
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const LENGTH = 'content-length';
 
 export class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Node's own: the head as it goes out, whether it has gone, and whether the connection ends with the answer. */
+  /**
+   * Node's internal state: the head as sent, whether it was sent, and whether the connection ends with the response.
+   */
   declare private _header: string | null;
   declare private _headerSent: boolean;
   declare private _last: boolean;
   declare private _expect_continue: boolean;
   declare private _keepAliveTimeout: number;
-  /** These are header lines. Setting them one by one in Node costs several times as much. */
-  private early = '';
+  /** Header lines. Setting them one by one in Node costs several times as much. */
+  private pendingLines = '';
   private hasLength = false;
   private lingerMs = 0;
   awaitsDrain = false;
@@ -122,47 +122,46 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     this.addUncheckedHeader(name, value);
   }
 
-  /** Its value is not validated. */
   addUncheckedHeader(name: string, value: string): void {
     if (name === LENGTH) this.hasLength = true;
-    this.early += `${name}: ${value}\r\n`;
+    this.pendingLines += `${name}: ${value}\r\n`;
   }
 
-  comesLatest(): void {
-    (this.req.socket as AnsweringSocket)[latest] = this;
+  markLatest(): void {
+    (this.req.socket as RespondingSocket)[latest] = this;
   }
 
-  /** An idle connection must not keep its last answer in memory. */
+  /** An idle connection must not keep its last response in memory. */
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket);
-    if (latestOn(socket) === this) (socket as AnsweringSocket)[latest] = undefined;
-    if (!this.req.complete) awaitRest(this.req, this, this.lingerMs);
+    if (latestResponseOn(socket) === this) (socket as RespondingSocket)[latest] = undefined;
+    if (!this.req.complete) lingerForRest(this.req, this, this.lingerMs);
   }
 
-  /** The connection waits so long for the rest of a body once the answer is out. */
-  lingersFor(milliseconds: number): void {
+  setLingerTime(milliseconds: number): void {
     this.lingerMs = milliseconds;
   }
 
-  /** The connection is kept so long for another request; callers are told. */
-  keptFor(milliseconds: number): void {
+  /** Sets how long the connection is kept for another request, as announced to callers. */
+  setKeepAliveTime(milliseconds: number): void {
     this._keepAliveTimeout = milliseconds;
   }
 
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
-    const { early } = this;
-    if (early === '') return this.head(status, reason, headers);
-    this.early = '';
-    if (reason === undefined && this.hasLength && this.isUsual(status)) return this.ownHead(status, early);
-    for (const line of early.split('\r\n')) {
+    const { pendingLines: lines } = this;
+    if (lines === '') return this.writeNodeHead(status, reason, headers);
+    this.pendingLines = '';
+    if (reason === undefined && this.hasLength && this.isOrdinary(status))
+      return this.writeFastHead(status, lines);
+    for (const line of lines.split('\r\n')) {
       const colon = line.indexOf(':');
       const name = line.slice(0, colon);
       if (colon !== -1 && !this.hasHeader(name)) this.setHeader(name, line.slice(colon + 2));
     }
-    return this.head(status, reason, headers);
+    return this.writeNodeHead(status, reason, headers);
   }
 
-  /** Node writes a chunk and its frame in four pieces. As one it costs a tenth less of a stream. */
+  /** Node writes a chunk and its frame in four pieces. A single piece makes a stream a tenth cheaper. */
   override write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
     const { socket } = this;
     const isOnePiece =
@@ -170,15 +169,15 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
       chunk.length > 0 &&
       encoding === undefined &&
       callback === undefined;
-    const isUnderWay = this.chunkedEncoding && this.headersSent && !this.writableEnded;
-    if (!isOnePiece || !isUnderWay || socket === null || socket.destroyed || this.writableCorked > 0)
+    const isStreaming = this.chunkedEncoding && this.headersSent && !this.writableEnded;
+    if (!isOnePiece || !isStreaming || socket === null || socket.destroyed || this.writableCorked > 0)
       return super.write(chunk, encoding as BufferEncoding, callback as () => void);
-    const fits = socket.write(framed(chunk));
-    if (!fits) this.drainWith(socket);
+    const fits = socket.write(frameChunk(chunk));
+    if (!fits) this.emitDrainAfter(socket);
     return fits;
   }
 
-  private drainWith(socket: Socket): void {
+  private emitDrainAfter(socket: Socket): void {
     if (this.awaitsDrain) return;
     this.awaitsDrain = true;
     socket.once('drain', () => {
@@ -206,23 +205,25 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.end(body);
   }
 
-  /** Node's own state and the answer have no special cases. */
-  private isUsual(status: number): boolean {
-    return status >= 200 && status !== 204 && status !== 304 && !this._expect_continue && !this.hasAny;
+  /** True if neither Node's own state nor the response is a special case. */
+  private isOrdinary(status: number): boolean {
+    return (
+      status >= 200 && status !== 204 && status !== 304 && !this._expect_continue && !this.hasNodeHeaders
+    );
   }
 
-  private get hasAny(): boolean {
+  private get hasNodeHeaders(): boolean {
     return this.getHeaderNames().length > 0;
   }
 
-  private head(status: number, reason?: string | Headers, headers?: Headers): this {
+  private writeNodeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     return typeof reason === 'string'
       ? super.writeHead(status, reason, headers)
       : super.writeHead(status, reason ?? headers);
   }
 
-  /** The head that Node would write for these lines. */
-  private ownHead(status: number, lines: string): this {
+  /** Writes the head that Node would write for these lines. */
+  private writeFastHead(status: number, lines: string): this {
     this.statusCode = status;
     this.statusMessage = STATUS_CODES[status] ?? 'unknown';
     this._last = !this.shouldKeepAlive;
@@ -242,8 +243,7 @@ Object.defineProperty(LeanResponse.prototype, 'writableNeedDrain', {
   },
 });
 
-/** A chunk of a chunked body, with its length before it. */
-function framed(chunk: string | Buffer): Buffer {
+function frameChunk(chunk: string | Buffer): Buffer {
   const length = Buffer.byteLength(chunk);
   const head = `${length.toString(16)}\r\n`;
   const frame = Buffer.allocUnsafe(head.length + length + 2);
@@ -254,13 +254,13 @@ function framed(chunk: string | Buffer): Buffer {
   return frame;
 }
 
-/** A header that is not read again before it is sent. */
+/** Adds a header that is not read again before it is sent. */
 export function addHeader(response: ServerResponse, name: string, value: string): void {
   if (response instanceof LeanResponse) response.addHeader(name, value);
   else response.setHeader(name, value);
 }
 
-/** The same for a number or a literal of this source, which cannot contain invalid characters. */
+/** Variant of `addHeader` for a number or a literal of this source, which cannot contain invalid characters. */
 export function addUncheckedHeader(response: ServerResponse, name: string, value: string): void {
   if (response instanceof LeanResponse) response.addUncheckedHeader(name, value);
   else response.setHeader(name, value);

@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter';
 import express from 'express';
 import { isUuid, MINUTE_MS, safeTokenIn, uuidv7 } from '../../kernel';
-import { crossOrigin } from './cross-origin';
-import { answerBrokenRequest, isPathTooLong, OtherVersion, PathTooLong } from './broken-request';
+import { handleCrossOrigin } from './cross-origin';
+import { respondToBrokenRequest, isPathTooLong, UnsupportedVersion, PathTooLong } from './broken-request';
 import { isGatewayPath } from './gateway-path';
 import { namesOneHost, toOriginForm } from './host';
-import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
+import { addUncheckedHeader, latestResponseOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
-import { awaitRest } from './unread-body';
+import { lingerForRest } from './unread-body';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
 
@@ -21,17 +21,16 @@ type Verb = (typeof verbs)[number];
 
 type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'connectionsCheckingInterval'>;
 
-/** A connection may take these times, in milliseconds. */
 export interface ConnectionTimes extends ServerTimes {
-  /** It is kept so long for another request, as callers are told. */
+  /** How long an idle connection is kept for another request, as announced to callers. */
   readonly keepAliveTimeout?: number;
-  /** A client may take nothing of a waiting answer for so long. */
+  /** How long a client can leave a waiting response unread. */
   readonly stallTimeout?: number;
-  /** A body may still come in for so long after the answer to it has gone out. */
+  /** How long a body can still arrive after the response to it was sent. */
   readonly lingerTimeout?: number;
 }
 
-const usualTimes: Required<ConnectionTimes> = {
+const defaultTimes: Required<ConnectionTimes> = {
   headersTimeout: 10_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
@@ -41,27 +40,23 @@ const usualTimes: Required<ConnectionTimes> = {
 
 /**
  * The Express adapter with a route table for `/v1` in front of Express, which would cost more than the rest of such a
- * request. The routes stay ordinary Nest handlers with guards, interceptors and filters. Requests that the table does
- * not know (HEAD, an odd spelling) go on to Express. With `lean` off all do, and a test compares the answers.
+ * request. Requests that the table does not know (HEAD, an odd spelling), or all with `lean` off, go to Express.
  */
 export class LeanAdapter extends ExpressAdapter {
-  /** Every route of the service: what exists, and under which verbs. */
   readonly routes = new RouteTable<NestHandler>();
-  /** Requests that were no valid HTTP, by the status of their refusal. */
+  /** Number of requests that were not valid HTTP, by response status. */
   readonly brokenRequests = new Map<number, number>();
-  private readonly taken = new RouteTable<NestHandler>();
+  private readonly leanRoutes = new RouteTable<NestHandler>();
   private readonly times: Required<ConnectionTimes>;
-  /** While the service is closed, it answers what may not come in, and says so. */
-  door: ((request: LeanRequest, response: ServerResponse) => boolean) | null = null;
-  /** Requests whose head has come in this turn of the event loop. */
-  private heads: LeanRequest[] = [];
+  /** Handles requests that are not admitted while the service is closed; returns true for those. */
+  closedHandler: ((request: LeanRequest, response: ServerResponse) => boolean) | null = null;
+  /** Requests whose head arrived in this turn of the event loop. */
+  private pendingRequests: LeanRequest[] = [];
 
   constructor(
     private readonly lean: boolean,
     times: ConnectionTimes = {},
-    /** Scripts of these origins may call the API. */
     private readonly origins: readonly string[] = [],
-    /** Routes at other paths do not exist on this node. */
     private readonly serves: (path: string) => boolean = () => true,
   ) {
     const application = express();
@@ -70,11 +65,11 @@ export class LeanAdapter extends ExpressAdapter {
     application.enable('case sensitive routing');
     application.enable('strict routing');
     super(application);
-    this.times = { ...usualTimes, ...times };
+    this.times = { ...defaultTimes, ...times };
     for (const verb of verbs) this.catchRoutes(verb);
   }
 
-  /** Nest calls it again for a server that already listens during the start. */
+  /** Nest calls this again for a server that already listens during the start. */
   override initHttpServer(): void {
     if (this.httpServer !== undefined) return;
     const application = this.getInstance<NestHandler>();
@@ -82,67 +77,67 @@ export class LeanAdapter extends ExpressAdapter {
     const server = createServer(
       {
         ...times,
-        // Node would create a timer for every request and answer.
+        // Node would create a timer for every request and response.
         keepAliveTimeout: 0,
         IncomingMessage: LeanRequest,
         ServerResponse: LeanResponse,
         maxHeaderSize: 16 * 1024,
         // The send buffer for a slow client; beyond it, back-pressure reaches the supplier.
         highWaterMark: 16 * 1024,
-        // Bodies have deadlines of their own that grow with what arrives.
+        // Bodies have deadlines of their own, which grow with their size.
         requestTimeout: 0,
-        // Node's own refusal would have no body.
+        // Node's own rejection would have no body.
         requireHostHeader: false,
       },
       (request, response) => {
         if (request.httpVersionMajor !== 1) {
-          this.refuse(new OtherVersion(), request.socket);
+          this.rejectBroken(new UnsupportedVersion(), request.socket);
           return;
         }
-        if (!isPlain(request) || !namesOneHost(request)) {
-          this.refuse(
+        if (!usesServedCoding(request) || !namesOneHost(request)) {
+          this.rejectBroken(
             new Error('no host, more than one, or a transfer coding that is not served'),
             request.socket,
           );
           return;
         }
         if (isPathTooLong(request)) {
-          this.refuse(new PathTooLong(), request.socket);
+          this.rejectBroken(new PathTooLong(), request.socket);
           return;
         }
-        response.comesLatest();
-        response.keptFor(keepAliveTimeout);
-        response.lingersFor(lingerTimeout);
+        response.markLatest();
+        response.setKeepAliveTime(keepAliveTimeout);
+        response.setLingerTime(lingerTimeout);
         toOriginForm(request);
         identify(request);
-        if (this.isPreflight(request, response)) return;
-        if (this.door?.(request, response) === true) return;
+        if (this.handlePreflight(request, response)) return;
+        if (this.closedHandler?.(request, response) === true) return;
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
         if (request.clientRequestId !== null)
           response.setHeader('x-client-request-id', request.clientRequestId);
         response.setHeader('x-content-type-options', 'nosniff');
-        // Express replaces the answer's prototype, and with it Node's own release of the socket.
+        // Express replaces the response's prototype, and with it Node's own release of the socket.
         response.prependOnceListener('finish', () => {
-          if (!request.complete) awaitRest(request, response, lingerTimeout);
+          if (!request.complete) lingerForRest(request, response, lingerTimeout);
         });
         application(request, response, unreachable);
       },
     );
     server.maxHeadersCount = 100;
     // A client that reuses the connection just in time must not find it being closed.
-    const idle = keepAliveTimeout + KEPT_LONGER_MS;
+    const idle = keepAliveTimeout + KEEP_ALIVE_MARGIN_MS;
     server.setTimeout(Math.min(stallTimeout, idle), (socket: Socket) =>
-      closeIfOver(socket, latestOn(socket), stallTimeout, idle),
+      closeIfTimedOut(socket, latestResponseOn(socket), stallTimeout, idle),
     );
     // Node itself answers "100-continue"; any other expectation is ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('clientError', (error, socket) => this.refuse(error, socket));
+    server.on('clientError', (error, socket) => this.rejectBroken(error, socket));
     this.setHttpServer(server);
   }
 
-  private refuse(error: Error, socket: Duplex): void {
-    const status = answerBrokenRequest(error, socket, latestOn(socket));
+  private rejectBroken(error: Error, socket: Duplex): void {
+    const status = respondToBrokenRequest(error, socket, latestResponseOn(socket));
     if (status !== null) this.brokenRequests.set(status, (this.brokenRequests.get(status) ?? 0) + 1);
   }
 
@@ -163,59 +158,62 @@ export class LeanAdapter extends ExpressAdapter {
       value: (path: string, handler: NestHandler): unknown => {
         if (!this.serves(path)) return this;
         this.routes.add(verb.toUpperCase(), path, handler);
-        if (this.lean && isGatewayPath(path)) this.taken.add(verb.toUpperCase(), path, handler);
+        if (this.lean && isGatewayPath(path)) this.leanRoutes.add(verb.toUpperCase(), path, handler);
         return toExpress(path, handler);
       },
     });
   }
 
-  /** Other origins are concerned with the API alone. */
-  private isPreflight(request: LeanRequest, response: ServerResponse): boolean {
+  /** Cross-origin rules apply only to the API. */
+  private handlePreflight(request: LeanRequest, response: ServerResponse): boolean {
     if (request.method !== 'OPTIONS' && this.origins.length === 0) return false;
     const [path = ''] = (request.url ?? '/').split('?');
     if (!isGatewayPath(path)) return false;
-    if (request.method === 'OPTIONS') tellIds(request, response);
-    return crossOrigin(request, response, this.origins, this.routes.methodsOf(path));
+    if (request.method === 'OPTIONS') addIdHeaders(request, response);
+    return handleCrossOrigin(request, response, this.origins, this.routes.methodsOf(path));
   }
 
   private serve(request: LeanRequest, response: ServerResponse): boolean {
     const url = request.url ?? '/';
-    const question = url.indexOf('?');
-    const match = this.taken.find(request.method ?? 'GET', question === -1 ? url : url.slice(0, question));
+    const queryStart = url.indexOf('?');
+    const match = this.leanRoutes.find(
+      request.method ?? 'GET',
+      queryStart === -1 ? url : url.slice(0, queryStart),
+    );
     if (match === null) return false;
     request.params = match.params;
     request.originalUrl = url;
-    tellIds(request, response);
+    addIdHeaders(request, response);
     addUncheckedHeader(response, 'x-content-type-options', 'nosniff');
     const { handler } = match;
-    request.onceWhole(() => void handler(request, response, unreachable));
-    if (this.heads.length === 0) setImmediate(() => this.beginAll());
-    this.heads.push(request);
+    request.onceComplete(() => void handler(request, response, unreachable));
+    if (this.pendingRequests.length === 0) setImmediate(() => this.startHandlers());
+    this.pendingRequests.push(request);
     return true;
   }
 
   /** Most bodies arrive with their head; for the others the gateway waits one turn of the event loop. */
-  private beginAll(): void {
-    const { heads } = this;
-    this.heads = [];
-    for (const request of heads) request.begin();
+  private startHandlers(): void {
+    const { pendingRequests: requests } = this;
+    this.pendingRequests = [];
+    for (const request of requests) request.startHandler();
   }
 }
 
-/** The margin between the announced keep-alive and the real one. */
-const KEPT_LONGER_MS = 1_000;
+/** Margin between the announced keep-alive and the real one. */
+const KEEP_ALIVE_MARGIN_MS = 1_000;
 
 const movedBytes = Symbol('moved bytes');
 const quietTime = Symbol('quiet time');
 
-/** When its timer last ran, the socket had moved so many bytes, and had moved none for so many milliseconds. */
+/** Bytes that the socket had moved when its timer last ran, and milliseconds without any since. */
 type WatchedSocket = Socket & { [movedBytes]?: number; [quietTime]?: number };
 
 /**
- * No byte moved for as long as the socket's timer runs. That is fine while an answer is being made. It is not for
- * `stall`, when the client does not read its answer, and not for `idle`, without a request.
+ * Runs when no byte moved for as long as the socket's timer, which is fine while a response is being made. `stall`
+ * limits a client that does not read its response, `idle` a connection without a request.
  */
-function closeIfOver(
+function closeIfTimedOut(
   socket: WatchedSocket,
   latest: ServerResponse | undefined,
   stall: number,
@@ -227,31 +225,31 @@ function closeIfOver(
   socket[quietTime] = quietMs;
   const isWaiting = socket.writableLength > 0;
   if (!isWaiting && latest?.writableFinished === false) return;
-  const left = (isWaiting ? stall : idle) - quietMs;
-  if (left > 0) socket.setTimeout(left);
+  const remaining = (isWaiting ? stall : idle) - quietMs;
+  if (remaining > 0) socket.setTimeout(remaining);
   // Without a reset the kernel keeps megabytes for a client that does not read them.
   else if (isWaiting) socket.resetAndDestroy();
   else socket.destroy();
 }
 
 function identify(request: LeanRequest): void {
-  const given = request.headers['x-request-id'];
-  const isOurs = isUuid(given);
-  request.requestId = isOurs ? given : uuidv7();
-  request.clientRequestId = isOurs ? null : safeTokenIn(given);
+  const callerId = request.headers['x-request-id'];
+  const isOwnId = isUuid(callerId);
+  request.requestId = isOwnId ? callerId : uuidv7();
+  request.clientRequestId = isOwnId ? null : safeTokenIn(callerId);
 }
 
-/** Neither id holds a character that would have to be checked. */
-function tellIds({ requestId, clientRequestId }: LeanRequest, response: ServerResponse): void {
+/** Both ids contain only safe characters, so they need no validation. */
+function addIdHeaders({ requestId, clientRequestId }: LeanRequest, response: ServerResponse): void {
   addUncheckedHeader(response, 'x-request-id', requestId);
   if (clientRequestId !== null) addUncheckedHeader(response, 'x-client-request-id', clientRequestId);
 }
 
-/** Node lets other transfer codings through. */
-const isPlain = ({ headers }: IncomingMessage): boolean =>
+/** Node accepts other transfer codings. */
+const usesServedCoding = ({ headers }: IncomingMessage): boolean =>
   (headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked';
 
-/** Nest answers every request it is given, not-found ones included. */
+/** Nest handles every request that it gets, including those for unknown paths. */
 function unreachable(): void {
   throw new Error('a request fell through every handler');
 }

@@ -4,21 +4,21 @@ import { errorCode } from '../config/error-code';
 import type { Settings } from '../config/settings';
 import { SettingsError } from '../config/settings-error';
 
-/** The first start makes keys and shows them once it serves: a port that is taken has to be found before. */
+/** The first start creates keys and shows them once it serves, so a port that is in use must be detected before. */
 export async function assertPortsFree(settings: Settings): Promise<void> {
   const ports = [
     { name: 'PORT', host: settings.host, port: settings.port },
     { name: 'METRICS_PORT', host: settings.metricsHost, port: settings.metricsPort },
   ];
-  const faults = [];
+  const issues = [];
   for (const { name, host, port } of ports) {
-    const problem = port === 0 ? undefined : await problemOf(host, port);
-    if (problem !== undefined) faults.push({ name, problem });
+    const problem = port === 0 ? undefined : await portProblem(host, port);
+    if (problem !== undefined) issues.push({ name, problem });
   }
-  if (faults.length > 0) throw new SettingsError(faults);
+  if (issues.length > 0) throw new SettingsError(issues);
 }
 
-async function problemOf(host: string, port: number): Promise<string | undefined> {
+async function portProblem(host: string, port: number): Promise<string | undefined> {
   const server = createServer();
   try {
     await once(server.listen({ host, port }), 'listening');

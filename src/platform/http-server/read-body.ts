@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { type Fault, fault } from '../../kernel';
 import { LeanRequest } from './lean-messages';
 
-/** A body may take this long, and longer by a second a MiB that it is large. */
+/** Time limit of a body, plus one second per MiB of its size. */
 const BODY_DEADLINE_MS = 30_000;
 const MS_PER_BYTE = 1_000 / (1024 * 1024);
 
 /**
- * Reads a request's body into memory, at most `limit` bytes. Too large, too slow and aborted bodies each end in their
- * own fault, and the connection closes. Bodies that arrived with their head return without a promise.
+ * Reads a request's body into memory, at most `limit` bytes. Oversized, slow and aborted bodies each end in their own
+ * fault and close the connection; bodies that arrived with their head return without a promise.
  */
 export function readBody(
   request: IncomingMessage,
@@ -17,18 +17,18 @@ export function readBody(
 ): Buffer | Promise<Buffer> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
-    return refuse(
+    return rejectBody(
       request,
       fault('unsupported_media_type', { message: 'Compressed request bodies are not read.' }),
     );
   }
   const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > limit) return refuse(request, tooLarge(limit));
-  // The caller may have gone while guards were looking at the headers; then no event is left to wait for.
-  if (request.destroyed) return Promise.reject(brokenOff());
+  if (announced > limit) return rejectBody(request, tooLarge(limit));
+  // The caller might have disconnected while guards checked the headers; then no event would follow.
+  if (request.destroyed) return Promise.reject(abortedBody());
   if (!request.complete) return collect(request, limit, deadlineMs + announced * MS_PER_BYTE);
   if (!(request instanceof LeanRequest)) return collect(request, limit, deadlineMs);
-  if (request.arrivedBytes > limit) return refuse(request, tooLarge(limit));
+  if (request.arrivedBytes > limit) return rejectBody(request, tooLarge(limit));
   return request.takeBody() ?? collect(request, limit, deadlineMs);
 }
 
@@ -36,28 +36,28 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    // The listeners stay: taking them off again costs more than what they still hear.
-    let isOver = false;
+    // The listeners stay: removing them costs more than ignoring later events.
+    let isSettled = false;
     const timer = setTimeout(() => fail(fault('request_timeout')), deadlineMs);
     const fail = (refusal: Fault): void => {
-      if (isOver) return;
-      isOver = true;
+      if (isSettled) return;
+      isSettled = true;
       clearTimeout(timer);
       chunks.length = 0;
       reject(discardRest(request, refusal));
     };
     const onBroken = (): void => {
-      if (!isOver) fail(brokenOff());
+      if (!isSettled) fail(abortedBody());
     };
     request.on('data', (chunk: Buffer) => {
-      if (isOver) return;
+      if (isSettled) return;
       size += chunk.length;
       if (size > limit) fail(tooLarge(limit));
       else chunks.push(chunk);
     });
     request.on('end', () => {
-      if (isOver) return;
-      isOver = true;
+      if (isSettled) return;
+      isSettled = true;
       clearTimeout(timer);
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
     });
@@ -65,16 +65,16 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
   });
 }
 
-const refuse = (request: IncomingMessage, refusal: Fault): Promise<never> =>
+const rejectBody = (request: IncomingMessage, refusal: Fault): Promise<never> =>
   Promise.reject(discardRest(request, refusal));
 
-/** The rest of the body is read and thrown away until the answer, which closes the connection, is out. */
+/** Discards the rest of the body until the response, which closes the connection, is sent. */
 function discardRest(request: IncomingMessage, refusal: Fault): Fault {
   request.resume();
   return refusal;
 }
 
-const brokenOff = (): Fault => fault('invalid_request', { message: 'The request body broke off.' });
+const abortedBody = (): Fault => fault('invalid_request', { message: 'The request body broke off.' });
 
 const tooLarge = (limit: number): Fault =>
   fault('request_too_large', {

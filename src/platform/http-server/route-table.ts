@@ -3,29 +3,28 @@ export interface RouteMatch<Handler> {
   readonly params: Readonly<Record<string, string>>;
 }
 
-interface Node<Handler> {
-  readonly literals: Map<string, Node<Handler>>;
-  parameter: { readonly name: string; readonly node: Node<Handler> } | null;
+interface RouteNode<Handler> {
+  readonly literals: Map<string, RouteNode<Handler>>;
+  parameter: { readonly name: string; readonly node: RouteNode<Handler> } | null;
   readonly handlers: Map<string, Handler>;
 }
 
 const emptyParams: Readonly<Record<string, string>> = Object.freeze({});
 
-const makeNode = <Handler>(): Node<Handler> => ({
+const createNode = <Handler>(): RouteNode<Handler> => ({
   literals: new Map(),
   parameter: null,
   handlers: new Map(),
 });
 
 /**
- * Routes as a tree of path segments; a literal segment wins over a parameter. Paths without parameters, which are
- * nearly all of the hot ones, are found in one map.
+ * Routes as a tree of path segments; a literal segment wins over a parameter. Paths without parameters, including
+ * nearly all hot ones, are looked up in one map.
  */
 export class RouteTable<Handler> {
-  /** Every route that was added, as `[method, path]`. */
   readonly added: (readonly [method: string, path: string])[] = [];
-  private readonly root = makeNode<Handler>();
-  private readonly literal = new Map<string, Map<string, Handler>>();
+  private readonly root = createNode<Handler>();
+  private readonly literalPaths = new Map<string, Map<string, Handler>>();
 
   add(method: string, path: string, handler: Handler): void {
     let node = this.root;
@@ -37,18 +36,18 @@ export class RouteTable<Handler> {
     }
     node.handlers.set(method, handler);
     this.added.push([method, path]);
-    if (!segments.some((segment) => segment.startsWith(':'))) this.literal.set(path, node.handlers);
+    if (!segments.some((segment) => segment.startsWith(':'))) this.literalPaths.set(path, node.handlers);
   }
 
   find(method: string, path: string): RouteMatch<Handler> | null {
-    const direct = this.literal.get(path)?.get(method);
+    const direct = this.literalPaths.get(path)?.get(method);
     if (direct !== undefined) return { handler: direct, params: emptyParams };
     const params: Record<string, string> = {};
     const handler = this.walk(path, params)?.handlers.get(method);
     return handler === undefined ? null : { handler, params };
   }
 
-  /** The methods a path answers to, HEAD with every GET; empty for an unknown path. */
+  /** Methods of a path, with HEAD for every GET; empty for an unknown path. */
   methodsOf(path: string): readonly string[] {
     const methods = [...(this.walk(path, {})?.handlers.keys() ?? [])];
     return methods.flatMap((method) =>
@@ -56,7 +55,7 @@ export class RouteTable<Handler> {
     );
   }
 
-  private walk(path: string, params: Record<string, string>): Node<Handler> | null {
+  private walk(path: string, params: Record<string, string>): RouteNode<Handler> | null {
     let node = this.root;
     for (const segment of path.split('/').slice(1)) {
       const literal = node.literals.get(segment);
@@ -74,8 +73,8 @@ export class RouteTable<Handler> {
     return node;
   }
 
-  private parameterBelow(node: Node<Handler>, name: string): Node<Handler> {
-    node.parameter ??= { name, node: makeNode() };
+  private parameterBelow(node: RouteNode<Handler>, name: string): RouteNode<Handler> {
+    node.parameter ??= { name, node: createNode() };
     if (node.parameter.name !== name) {
       throw new Error(`one place in a path has two names: ${node.parameter.name} and ${name}`);
     }
@@ -83,10 +82,10 @@ export class RouteTable<Handler> {
   }
 }
 
-function literalBelow<Handler>(node: Node<Handler>, segment: string): Node<Handler> {
+function literalBelow<Handler>(node: RouteNode<Handler>, segment: string): RouteNode<Handler> {
   let child = node.literals.get(segment);
   if (child === undefined) {
-    child = makeNode();
+    child = createNode();
     node.literals.set(segment, child);
   }
   return child;

@@ -1,16 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** More than this of a body that no handler reads is not taken in. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+/** Maximum accepted of a body that no handler reads. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 const CHECKS = 20;
 
 /**
- * Half-closes a connection whose request is still arriving after the answer. Node would close it, and the following
- * reset could destroy the answer (RFC 9112, 9.6). The rest of the request is discarded for a limited time.
+ * Half-closes a connection whose request is still arriving after the response, and discards the rest for a limited
+ * time. Node would close it, and the following reset could destroy the response (RFC 9112, 9.6).
  */
-export function awaitRest(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
+export function lingerForRest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  milliseconds: number,
+): void {
   const { socket } = request;
-  // Node's own field says whether the connection ends with the answer.
+  // Node's internal flag: the connection ends with the response.
   const closing = response as unknown as { _last: boolean };
   if (closing._last) {
     closing._last = false;
@@ -20,7 +24,7 @@ export function awaitRest(request: IncomingMessage, response: ServerResponse, mi
   let checks = 0;
   const timer = setInterval(() => {
     checks += 1;
-    const isLate = checks === CHECKS || socket.bytesRead - readBefore > MOST_UNREAD_BYTES;
+    const isLate = checks === CHECKS || socket.bytesRead - readBefore > MAX_UNREAD_BYTES;
     if (!request.complete && isLate) socket.destroy();
     if (request.complete || isLate || socket.destroyed) clearInterval(timer);
   }, milliseconds / CHECKS).unref();

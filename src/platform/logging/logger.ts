@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { parseJsonText } from '../../kernel';
 import type { Settings } from '../config';
-import { pretty } from './pretty';
+import { formatPretty } from './pretty';
 import { redact } from './redact';
 import { type LogEntry, Repetitions } from './repetitions';
 
@@ -13,8 +13,8 @@ export interface LogSink {
 }
 
 /**
- * Writes entries of one line. Redaction happens at the sink, so that no caller can forget it; there, too, a failure that
- * repeats is told once and then counted.
+ * Writes entries of one line. Redaction happens at the sink, so that no caller can forget it; repeated failures are
+ * logged once and then counted.
  */
 export class Logger {
   private constructor(
@@ -25,9 +25,11 @@ export class Logger {
   static create(settings: Pick<Settings, 'logLevel' | 'logFormat'>, sink: LogSink = process.stdout): Logger {
     const coloured = sink === process.stdout && process.stdout.isTTY;
     const repetitions = new Repetitions((entry: LogEntry): void => {
-      sink.write(settings.logFormat === 'pretty' ? pretty(entry, coloured) : `${JSON.stringify(entry)}\n`);
+      sink.write(
+        settings.logFormat === 'pretty' ? formatPretty(entry, coloured) : `${JSON.stringify(entry)}\n`,
+      );
     });
-    const write = (line: string): void => repetitions.take(redact(parseJsonText(line)) as LogEntry);
+    const write = (line: string): void => repetitions.handle(redact(parseJsonText(line)) as LogEntry);
     const options: pino.LoggerOptions = {
       level: settings.logLevel,
       base: null,
@@ -40,12 +42,11 @@ export class Logger {
     return new Logger(pino(options, { write }), repetitions);
   }
 
-  /** A logger that adds these fields to every entry. */
   child(fields: LogFields): Logger {
     return new Logger(this.inner.child(fields), this.repetitions);
   }
 
-  /** Tells how often failures were repeated since that was last told. */
+  /** Logs how often failures were repeated since the last count. */
   flush(): void {
     this.repetitions.flush();
   }

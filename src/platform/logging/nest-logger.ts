@@ -1,9 +1,9 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from './logger';
 
-type Weight = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+type EntryLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** A line for every module and route: of use only when a fault in the start is looked for. */
+/** Contexts with one line per module and route, which are useful only for debugging the start. */
 const startUpContexts = new Set([
   'InstanceLoader',
   'NestFactory',
@@ -12,10 +12,9 @@ const startUpContexts = new Set([
   'NestApplication',
 ]);
 
-/** What ends the start is thrown as well, and told by whoever called it. */
-const TOLD_BY_CALLER = 'ExceptionHandler';
+/** Errors that end the start are also thrown, and reported by the caller. */
+const REPORTED_BY_CALLER = 'ExceptionHandler';
 
-/** Lets Nest's own lines leave through the same sink. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -24,7 +23,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.pass(contextOf(rest) === TOLD_BY_CALLER ? 'debug' : 'error', message, rest);
+    this.pass(contextOf(rest) === REPORTED_BY_CALLER ? 'debug' : 'error', message, rest);
   }
 
   warn(message: unknown, ...rest: unknown[]): void {
@@ -43,11 +42,11 @@ export class NestLogger implements LoggerService {
     this.pass('fatal', message, rest);
   }
 
-  private pass(weight: Weight, message: unknown, rest: unknown[]): void {
+  private pass(level: EntryLevel, message: unknown, rest: unknown[]): void {
     const context = contextOf(rest);
     const stack = rest.find(isStack);
     const error = message instanceof Error ? message : rest.find((item) => item instanceof Error);
-    this.logger[weight](message instanceof Error ? message.message : asText(message), {
+    this.logger[level](message instanceof Error ? message.message : asText(message), {
       ...(context !== undefined && { context }),
       ...(error !== undefined && { error }),
       ...(stack !== undefined && error === undefined && { error: { stack } }),
@@ -55,7 +54,9 @@ export class NestLogger implements LoggerService {
   }
 }
 
-/** Nest passes the name of a class last, and for errors a stack before it. A bundler puts a line before the name. */
+/**
+ * Nest passes the class name last, and for errors a stack before it. A bundler prefixes the name with an underscore.
+ */
 function contextOf(rest: readonly unknown[]): string | undefined {
   const last = rest.at(-1);
   return typeof last === 'string' && !isStack(last) ? last.replace(/^_/, '') : undefined;

@@ -3,14 +3,14 @@ import type { Settings } from '../config';
 import { assertMail, type Mail } from './mail';
 import { Outbox } from './outbox';
 
-/** Hands a mail over to the server, or to the outbox when there is none. */
+/** Hands an email to the mail server, or to the outbox if there is none. */
 export class MailTransport {
   private server?: Promise<Transporter>;
 
   constructor(
     private readonly settings: Pick<Settings, 'smtpUrl' | 'mailFrom' | 'dataFolder'>,
     private readonly outbox: Outbox,
-    private readonly patienceMs = 10_000,
+    private readonly timeoutMs = 10_000,
   ) {}
 
   async deliver(mail: Mail): Promise<void> {
@@ -21,12 +21,12 @@ export class MailTransport {
     const server = await (this.server ??= this.connect(smtpUrl));
     await server.sendMail({
       from: this.settings.mailFrom,
-      // Given as parts, so that it cannot be read as a list of addresses.
+      // Passed as parts, so that it cannot be read as a list of addresses.
       to: { name: '', address: to },
       subject,
       text,
       ...(html !== undefined && { html }),
-      // The same on every attempt: a server that took a mail before the line broke can tell the second one.
+      // Constant across attempts, so that a server can recognise an email that it accepted before the connection broke.
       ...(id !== undefined && { messageId: `<${id}@${domainOf(this.settings.mailFrom)}>` }),
     });
   }
@@ -35,18 +35,17 @@ export class MailTransport {
     (await this.server)?.close();
   }
 
-  /** The package is loaded with the first mail. */
   private async connect(url: string): Promise<Transporter> {
-    const { patienceMs } = this;
+    const { timeoutMs } = this;
     const { createTransport } = await import('nodemailer');
     return createTransport({
       url,
       pool: true,
       maxConnections: 2,
-      connectionTimeout: patienceMs,
-      greetingTimeout: patienceMs,
-      dnsTimeout: patienceMs,
-      socketTimeout: 2 * patienceMs,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      dnsTimeout: timeoutMs,
+      socketTimeout: 2 * timeoutMs,
       disableFileAccess: true,
       disableUrlAccess: true,
     });

@@ -5,11 +5,11 @@ import { MailTransport } from './mail-transport';
 
 export const mailQueue = 'mail';
 
-/** The pauses double: a mail server may be away for two hours at least before a mail is given up. */
+/** The pauses double: a mail server can be unavailable for at least two hours before an email is given up. */
 const ATTEMPTS = 14;
-const FIRST_PAUSE_MS = 2_000;
+const INITIAL_PAUSE_MS = 2_000;
 
-/** Takes mails for sending. Asking is quick and tells nothing: delivery, with its repeats, happens in a job. */
+/** Queues emails for sending. Delivery, with its retries, runs in a job. */
 @Injectable()
 export class Mailer {
   constructor(@InjectQueue(mailQueue) private readonly queue: Queue) {}
@@ -19,8 +19,8 @@ export class Mailer {
     const { id } = mail;
     const options = {
       attempts: ATTEMPTS,
-      backoff: { type: 'exponential', delay: FIRST_PAUSE_MS, jitter: 0.5 },
-      // A mail may carry a sign-in link: it stays only as long as a repeat must be recognised.
+      backoff: { type: 'exponential', delay: INITIAL_PAUSE_MS, jitter: 0.5 },
+      // An email can contain a sign-in link, so it is kept only as long as a repetition must be recognised.
       removeOnComplete: id === undefined ? true : { age: 600 },
     };
     await addJob(this.queue, { name: 'mail', data: mail, options, ...(id !== undefined && { id }) });

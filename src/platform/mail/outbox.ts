@@ -11,10 +11,10 @@ export interface OutboxMail extends Omit<Mail, 'id'> {
   readonly at: string;
 }
 
-const most = 500;
+const maxMails = 500;
 const fileName = /^[\w-]+\.json$/;
 
-/** Mails of an installation without a mail server: files, the newest of which are kept and shown in development. */
+/** Emails of an installation without a mail server, as files; the newest are kept, and shown in development. */
 export class Outbox {
   private readonly folder: string;
 
@@ -29,11 +29,11 @@ export class Outbox {
     const draft = join(this.folder, `${id}.draft`);
     await writeFile(draft, JSON.stringify({ ...mail, id, from, at }), { mode: 0o600 });
     await rename(draft, join(this.folder, `${id}.json`));
-    const surplus = (await this.names()).slice(most);
+    const surplus = (await this.names()).slice(maxMails);
     await Promise.all(surplus.map((name) => rm(join(this.folder, name), { force: true })));
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async list(): Promise<OutboxMail[]> {
     const mails = await Promise.all((await this.names()).map((name) => this.load(name)));
     return mails.filter((mail) => mail !== undefined);
@@ -59,7 +59,7 @@ export class Outbox {
     try {
       return parseJsonText(await readFile(join(this.folder, name), 'utf8')) as OutboxMail;
     } catch (error) {
-      // Another process may have cleared it away in between.
+      // Another process might have removed the file in the meantime.
       if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }

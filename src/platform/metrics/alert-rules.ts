@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-interface Rule {
+interface PrometheusRule {
   readonly alert?: string;
   readonly record?: string;
   readonly expr: string;
@@ -13,10 +13,9 @@ interface Rule {
 
 export interface RuleGroup {
   readonly name: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly PrometheusRule[];
 }
 
-/** All rules below a folder, such as `deploy/prometheus/rules`. */
 export function readRules(folder: string): RuleGroup[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.yml'));
   return files
@@ -24,23 +23,23 @@ export function readRules(folder: string): RuleGroup[] {
     .flatMap((name) => (parse(readFileSync(join(folder, name), 'utf8')) as { groups: RuleGroup[] }).groups);
 }
 
-/** A metric or a recorded series in a query: with a prefix that no function and no label has. */
-const NAMES = /\b(?:gateway|process|nodejs|switchboard)[_:][a-z0-9_:]+/g;
+/** Metrics and recorded series in a query; no function or label has these prefixes. */
+const METRIC_NAMES = /\b(?:gateway|process|nodejs|switchboard)[_:][a-z0-9_:]+/g;
 
-/** What a query reads; a histogram by its own name. */
+/** Metrics that a query reads; histograms by their own name. */
 export function metricsIn(expr: string): Set<string> {
-  const names = expr.match(NAMES) ?? [];
+  const names = expr.match(METRIC_NAMES) ?? [];
   return new Set(names.map((name) => name.replace(/_seconds_(?:bucket|sum|count)$/, '_seconds')));
 }
 
-/** The same, with what recorded series are made of in their place. */
-export function metricsBehind(expr: string, groups: readonly RuleGroup[]): Set<string> {
+/** As `metricsIn`, with recorded series replaced by the metrics that they are computed from. */
+export function underlyingMetrics(expr: string, groups: readonly RuleGroup[]): Set<string> {
   const rules = groups.flatMap((group) => group.rules);
-  const found = new Set<string>();
+  const metrics = new Set<string>();
   for (const name of metricsIn(expr)) {
     const recorded = rules.find(({ record }) => record === name);
-    if (recorded === undefined) found.add(name);
-    else for (const behind of metricsBehind(recorded.expr, groups)) found.add(behind);
+    if (recorded === undefined) metrics.add(name);
+    else for (const metric of underlyingMetrics(recorded.expr, groups)) metrics.add(metric);
   }
-  return found;
+  return metrics;
 }

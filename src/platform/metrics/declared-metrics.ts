@@ -1,18 +1,20 @@
 import { Registry } from 'prom-client';
-import { CappedCounter, CappedGauge, CappedHistogram } from './capped';
+import { CappedCounter, CappedGauge, CappedHistogram } from './capped-metrics';
 
-/** Seconds: from an answer out of a cache to the longest call a supplier is given. */
+/** Seconds: from a cached response to the longest supplier call. */
 const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
 
-/** A scrape waits for what has to be asked first; a reader ends by itself, and does not fail. */
+/** A scrape waits for its readers; a reader must end in time and must not fail. */
 export type MetricsReader = () => void | Promise<void>;
 
-/** How metrics are declared and read. */
 export abstract class DeclaredMetrics {
   readonly registry = new Registry();
   private readonly readers: MetricsReader[] = [];
 
-  /** Called each time before the numbers are read, for those that are not counted as they change. */
+  /**
+   * Registers a reader that runs each time before the metrics are read, for numbers that are not counted as they
+   * change.
+   */
   beforeRead(read: MetricsReader): void {
     this.readers.push(read);
   }
@@ -22,7 +24,6 @@ export abstract class DeclaredMetrics {
     return this.registry.metrics();
   }
 
-  /** The same, as values. */
   async values() {
     await this.readAll();
     return this.registry.getMetricsAsJSON();
@@ -36,7 +37,7 @@ export abstract class DeclaredMetrics {
     return new CappedGauge<Label>({ name, help, labelNames, registry: this.registry });
   }
 
-  /** Where 0 would be a statement: it is absent until it is known. */
+  /** For numbers of which 0 would be misleading: absent until set. */
   protected gaugeOnceSet(name: string, help: string) {
     const { registry } = this;
     return new CappedGauge<never>({ name, help, labelNames: [], registry, isShownOnceSet: true });

@@ -7,7 +7,6 @@ export interface AlertUse {
   readonly metrics: ReadonlySet<string>;
 }
 
-/** A metric as its declaration has it. */
 export interface DeclaredMetric {
   readonly name: string;
   readonly help: string;
@@ -15,7 +14,6 @@ export interface DeclaredMetric {
   readonly labelNames: readonly string[];
 }
 
-/** Everything that /metrics can show, by name. */
 export function declaredMetrics(): DeclaredMetric[] {
   const { registry } = new Metrics();
   collectDefaultMetrics({ register: registry });
@@ -23,7 +21,6 @@ export function declaredMetrics(): DeclaredMetric[] {
   return [...all].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** `docs/metrics.md`. */
 export function metricsPage(alerts: readonly AlertUse[]): string {
   const all = declaredMetrics();
   const isOwn = ({ name }: DeclaredMetric): boolean => name.startsWith('gateway_');

@@ -9,7 +9,7 @@ export interface Build {
 
 @Module({})
 export class MetricsModule {
-  /** `Metrics` is for everybody; the composition root starts `MetricsServer`. */
+  /** `Metrics` is global; the composition root starts `MetricsServer`. */
   static forRoot(build: Build): DynamicModule {
     const metrics = new Metrics();
     metrics.buildInfo.set({ version: build.version, commit: build.commit }, 1);

@@ -6,13 +6,12 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { collectDefaultMetrics } from 'prom-client';
 import { errorCode, Settings, SettingsError } from '../config';
 import { Metrics } from './metrics';
-import { readDisks, readProcess } from './process-gauges';
+import { updateDiskGauges, updateProcessGauges } from './process-gauges';
 
 /** Serves /metrics on a port of its own, so that the public one never does. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private server?: Server;
-  /** Their volumes are watched. */
   private readonly folders: Map<string, string>;
 
   constructor(
@@ -26,21 +25,21 @@ export class MetricsServer implements OnApplicationShutdown {
     ]);
   }
 
-  /** Before the start: a folder that may be on a volume of its own. */
+  /** Adds a folder that might be on a volume of its own; must be called before the start. */
   watchFolder(name: string, path: string): void {
     this.folders.set(name, path);
   }
 
-  /** Starts listening and answers the port, or 0 when switched off. A taken port is a fault of configuration. */
+  /** Starts listening and returns the port, or 0 if switched off. A port in use is a configuration error. */
   async start(): Promise<number> {
     const { metricsHost: host, metricsPort: port } = this.settings;
     return port === 0 ? 0 : this.listen(host, port);
   }
 
-  /** The supervisor of this process serves its numbers beside those of others. */
-  speakFor(process: number): void {
+  /** Labels the metrics with the process number, for a supervisor that serves those of all processes. */
+  reportAs(process: number): void {
     this.metrics.registry.setDefaultLabels({ process });
-    this.readOwn();
+    this.collectOwnMetrics();
   }
 
   text(): Promise<string> {
@@ -48,16 +47,16 @@ export class MetricsServer implements OnApplicationShutdown {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    this.readOwn();
+    this.collectOwnMetrics();
     const server = createServer(
       { requestTimeout: 10_000 },
-      (request, response) => void this.answer(request, response),
+      (request, response) => void this.respond(request, response),
     );
     try {
       await once(server.listen({ host, port }), 'listening');
     } catch (error) {
-      const taken = errorCode(error) === 'EADDRINUSE';
-      const problem = taken
+      const isTaken = errorCode(error) === 'EADDRINUSE';
+      const problem = isTaken
         ? `port ${port} of ${host} is taken; choose another, or 0 for none`
         : `cannot listen on port ${port} of ${host} (${errorCode(error)})`;
       throw new SettingsError([{ name: 'METRICS_PORT', problem }]);
@@ -75,17 +74,16 @@ export class MetricsServer implements OnApplicationShutdown {
     await closed;
   }
 
-  /** What the process itself and its disks have to say. */
-  private readOwn(): void {
+  private collectOwnMetrics(): void {
     const { metrics, folders } = this;
     collectDefaultMetrics({ register: metrics.registry });
     metrics.beforeRead(() => {
-      readProcess(metrics);
-      return readDisks(metrics, folders);
+      updateProcessGauges(metrics);
+      return updateDiskGauges(metrics, folders);
     });
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?', 1)[0];
     if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');

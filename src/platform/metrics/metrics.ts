@@ -1,8 +1,8 @@
 import { MoneyMetrics } from './money-metrics';
 
 /**
- * Every published metric. Keys, users and organisations are no labels: their number is unbounded, and a metrics store
- * must not reveal who did what.
+ * Every published metric. Keys, users and organisations are not labels: their number is unbounded, and metrics must not
+ * reveal who did what.
  */
 export class Metrics extends MoneyMetrics {
   readonly requests = this.counter(

@@ -1,6 +1,5 @@
 import { NodeMetrics } from './node-metrics';
 
-/** Whether money can be held, settled and believed. */
 export abstract class MoneyMetrics extends NodeMetrics {
   readonly leaseAge = this.gauge(
     'gateway_lease_age_seconds',

@@ -1,7 +1,6 @@
 import { DeclaredMetrics } from './declared-metrics';
 import { EMBEDDED_EVENTS } from './embedded-events';
 
-/** What a node stands on, and how it is. */
 export abstract class NodeMetrics extends DeclaredMetrics {
   readonly ready = this.gauge('gateway_ready', '1 where /health/ready answers 200, else 0.', []);
   readonly openRequests = this.gauge('gateway_open_requests', 'Requests under way.', []);

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { StoreExchange } from './store-exchange';
 import { StoreFault } from './store-fault';
-import { escaped, textOf } from './store-xml';
+import { escapeXml, textOf } from './store-xml';
 
 // Amazon S3 User Guide, "Amazon S3 multipart upload limits".
-const MOST_PARTS = 10_000;
+const MAX_PARTS = 10_000;
 
-interface Part {
+interface UploadedPart {
   readonly etag: string;
   readonly checksum: string;
 }
 
-/** An object that is sent in parts, and appears whole or not at all. */
+/** An object that is sent in parts, and appears completely or not at all. */
 export class MultipartUpload {
-  private readonly parts: Part[] = [];
+  private readonly parts: UploadedPart[] = [];
 
   private constructor(
     private readonly exchange: StoreExchange,
@@ -23,20 +23,20 @@ export class MultipartUpload {
     private readonly signal: AbortSignal | undefined,
   ) {}
 
-  static async begin(
+  static async start(
     exchange: StoreExchange,
     name: string,
     headers: Readonly<Record<string, string>>,
     { checksums, signal }: { readonly checksums: boolean; readonly signal: AbortSignal | undefined },
   ): Promise<MultipartUpload> {
-    const own: Record<string, string> = checksums ? { 'x-amz-checksum-algorithm': 'SHA256' } : {};
+    const checksumHeaders: Record<string, string> = checksums ? { 'x-amz-checksum-algorithm': 'SHA256' } : {};
     const request = {
       method: 'POST',
       name,
       query: { uploads: '' },
-      headers: { ...headers, ...own },
+      headers: { ...headers, ...checksumHeaders },
     } as const;
-    const { body } = await exchange.ask({ ...request, signal }, [200]);
+    const { body } = await exchange.send({ ...request, signal }, [200]);
     const id = textOf(body.toString('utf8'), 'UploadId');
     if (id === undefined || id === '') throw new StoreFault(200, '', 'it named no upload');
     return new MultipartUpload(exchange, name, id, checksums, signal);
@@ -44,10 +44,10 @@ export class MultipartUpload {
 
   async send(bytes: Buffer): Promise<void> {
     const number = this.parts.length + 1;
-    if (number > MOST_PARTS)
-      throw new Error(`an object has at most ${MOST_PARTS} parts: larger ones are needed`);
+    if (number > MAX_PARTS)
+      throw new Error(`an object has at most ${MAX_PARTS} parts: larger ones are needed`);
     const checksum = checksumOf(bytes);
-    const { headers } = await this.exchange.ask(
+    const { headers } = await this.exchange.send(
       {
         method: 'PUT',
         name: this.name,
@@ -62,19 +62,19 @@ export class MultipartUpload {
     this.parts.push({ etag: headers.etag, checksum });
   }
 
-  /** The tag of the object. */
+  /** Completes the upload and returns the tag of the object. */
   async finish(headers: Readonly<Record<string, string>>): Promise<string> {
-    const listed = this.parts.map(({ etag, checksum }, index) =>
+    const partElements = this.parts.map(({ etag, checksum }, index) =>
       [
-        `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escaped(etag)}</ETag>`,
+        `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag>`,
         ...(this.hasChecksums ? [`<ChecksumSHA256>${checksum}</ChecksumSHA256>`] : []),
         '</Part>',
       ].join(''),
     );
     const body = Buffer.from(
-      `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${listed.join('')}</CompleteMultipartUpload>`,
+      `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${partElements.join('')}</CompleteMultipartUpload>`,
     );
-    const answer = await this.exchange.ask(
+    const response = await this.exchange.send(
       {
         method: 'POST',
         name: this.name,
@@ -85,14 +85,14 @@ export class MultipartUpload {
       },
       [200],
     );
-    return textOf(answer.body.toString('utf8'), 'ETag') ?? '';
+    return textOf(response.body.toString('utf8'), 'ETag') ?? '';
   }
 
-  /** What was sent is paid for until it is removed. It is done whether or not somebody still waits. */
+  /** Removes the parts, which are charged until then; runs even if no caller waits any more. */
   async abort(): Promise<void> {
     const query = { uploadId: this.id };
     await this.exchange
-      .ask({ method: 'DELETE', name: this.name, query }, [204, 200, 404])
+      .send({ method: 'DELETE', name: this.name, query }, [204, 200, 404])
       .catch(() => undefined);
   }
 }

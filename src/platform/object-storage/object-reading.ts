@@ -1,75 +1,76 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { OpenedAnswer } from '../outgoing';
+import type { OpenedResponse } from '../outgoing';
 import type { StoreExchange } from './store-exchange';
 import { StoreFault } from './store-fault';
 
-/** Both ends belong to it; without the second, it goes on to the end. */
+/** Inclusive at both ends; without `to`, the range extends to the end. */
 export interface ByteRange {
   readonly from: number;
   readonly to?: number;
 }
 
-interface Reading {
+interface ObjectReading {
   readonly headers: IncomingHttpHeaders;
   readonly pieces: AsyncGenerator<Buffer>;
 }
 
-/** Opens an object; what is read of it is the object of that moment, however often the connection breaks. */
-export async function readingOf(
+/** Opens an object for reading; after a broken connection, reading resumes on the same version of the object. */
+export async function openReading(
   exchange: StoreExchange,
   name: string,
   range: ByteRange | undefined,
   signal: AbortSignal | undefined,
-): Promise<Reading> {
-  const opened = await openAt(exchange, name, { range, signal });
-  return { headers: opened.headers, pieces: piecesOf(opened) };
+): Promise<ObjectReading> {
+  const firstResponse = await openAt(exchange, name, { range, signal });
+  return { headers: firstResponse.headers, pieces: piecesOf(firstResponse) };
 
-  async function* piecesOf(first: OpenedAnswer): AsyncGenerator<Buffer> {
+  async function* piecesOf(first: OpenedResponse): AsyncGenerator<Buffer> {
     const { etag, 'content-length': length } = first.headers;
     const check = range === undefined ? checkOf(first.headers) : null;
-    let answer = first;
+    let response = first;
     let pieces = iteratorOf(first);
-    let [read, resumedAt] = [0, 0];
-    /** The next piece of this answer, or of another that goes on where this one broke. */
+    let [bytesRead, resumedAt] = [0, 0];
+    /** Next piece of this response, or of another that resumes where this one broke. */
     const next = async (): Promise<Buffer | null> => {
       try {
         const { done, value } = await pieces.next();
         return done ? null : value;
       } catch (error) {
-        if (signal?.aborted || etag === undefined || length === undefined || read === resumedAt) throw error;
-        if (read === Number(length)) return null;
-        resumedAt = read;
-        const from = (range?.from ?? 0) + read;
-        const left = { from, ...(range?.to === undefined ? {} : { to: range.to }) };
-        answer = await openAt(exchange, name, { range: left, etag, signal });
-        pieces = iteratorOf(answer);
+        if (signal?.aborted || etag === undefined || length === undefined || bytesRead === resumedAt)
+          throw error;
+        if (bytesRead === Number(length)) return null;
+        resumedAt = bytesRead;
+        const from = (range?.from ?? 0) + bytesRead;
+        const remainingRange = { from, ...(range?.to === undefined ? {} : { to: range.to }) };
+        response = await openAt(exchange, name, { range: remainingRange, etag, signal });
+        pieces = iteratorOf(response);
         return next();
       }
     };
     try {
       for (let piece = await next(); piece !== null; piece = await next()) {
         check?.hash.update(piece);
-        read += piece.length;
+        bytesRead += piece.length;
         yield piece;
       }
     } finally {
-      answer.body.destroy();
+      response.body.destroy();
     }
     if (check !== null && check.hash.digest('base64') !== check.expected)
       throw new StoreFault(200, '', 'what it sent has another checksum than what was stored');
   }
 }
 
-const iteratorOf = ({ body }: OpenedAnswer): AsyncIterator<Buffer, undefined> =>
+const iteratorOf = ({ body }: OpenedResponse): AsyncIterator<Buffer, undefined> =>
   body.iterator() as AsyncIterator<Buffer, undefined>;
 
 async function openAt(
   exchange: StoreExchange,
   name: string,
-  asked: { range?: ByteRange | undefined; etag?: string; signal: AbortSignal | undefined },
-): Promise<OpenedAnswer> {
-  const { range, etag, signal } = asked;
+  options: { range?: ByteRange | undefined; etag?: string; signal: AbortSignal | undefined },
+): Promise<OpenedResponse> {
+  const { range, etag, signal } = options;
   const headers = {
     'x-amz-checksum-mode': 'ENABLED',
     ...(range === undefined ? {} : { range: `bytes=${range.from}-${range.to ?? ''}` }),
@@ -78,7 +79,7 @@ async function openAt(
   return exchange.open({ method: 'GET', name, headers, signal }, [range === undefined ? 200 : 206]);
 }
 
-/** An object that was sent in parts has a checksum of checksums, which says nothing of its bytes. */
+/** An object that was sent in parts has a checksum of checksums, which does not verify its bytes. */
 function checkOf(headers: IncomingHttpHeaders): { readonly hash: Hash; readonly expected: string } | null {
   const expected = headers['x-amz-checksum-sha256'];
   if (typeof expected !== 'string' || expected.includes('-')) return null;

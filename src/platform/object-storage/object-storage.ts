@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import type { StorageCredential, StoragePlace } from '../config';
+import type { StorageCredential, StorageLocation } from '../config';
 import type { OutgoingClient } from '../outgoing';
 import { checksumOf, MultipartUpload } from './multipart-upload';
-import { type ByteRange, readingOf } from './object-reading';
+import { type ByteRange, openReading } from './object-reading';
 import { StoreExchange, type StoreOptions } from './store-exchange';
 import { StoreFault } from './store-fault';
-import { elementsOf, nameIn, textOf } from './store-xml';
+import { elementsOf, decodeName, textOf } from './store-xml';
 
 // Amazon S3 User Guide, "Amazon S3 multipart upload limits": a part but the last has at least 5 MiB.
-const USUAL_PART_BYTES = 8 * 1_024 * 1_024;
-const NAMES_A_PAGE = 1_000;
-/** It marks who wrote an object, so that a writer whose answer was lost can tell. */
+const DEFAULT_PART_BYTES = 8 * 1_024 * 1_024;
+const NAMES_PER_PAGE = 1_000;
+/** Marks the writer of an object, so that a writer whose response was lost can recognise it. */
 const WRITTEN_BY = 'x-amz-meta-write-id';
 
 export interface PutOptions {
   readonly contentType?: string;
-  /** Nothing is written where the name is taken (`If-None-Match: *`). */
+  /** Writes nothing if the name is taken (`If-None-Match: *`). */
   readonly ifNew?: boolean;
-  /** What is larger goes in parts of this size; 10,000 of them at most. */
+  /** Larger objects are sent in parts of this size, at most 10,000. */
   readonly partBytes?: number;
   readonly signal?: AbortSignal;
 }
 
-export interface ObjectFacts {
+export interface ObjectAttributes {
   readonly bytes: number;
   readonly etag: string;
   readonly contentType: string | null;
@@ -32,7 +32,7 @@ export interface ObjectFacts {
 }
 
 export interface ListedObject {
-  /** Behind the prefix of the place. */
+  /** Relative to the prefix of the location. */
   readonly name: string;
   readonly bytes: number;
   readonly etag: string;
@@ -45,95 +45,95 @@ export interface GetOptions {
 }
 
 /**
- * A bucket of Amazon S3 or of a store that speaks as it does. Requests are signed and sent again where that may help;
- * names are those behind the prefix of the place. The outgoing client has to allow the address of the store.
+ * A bucket of Amazon S3 or a compatible store. Requests are signed and retried when useful; names are relative to the
+ * location's prefix, and the outgoing client has to allow the store's address.
  */
 export class ObjectStorage {
   private readonly exchange: StoreExchange;
 
   constructor(
     outgoing: OutgoingClient,
-    readonly place: StoragePlace,
+    readonly location: StorageLocation,
     credential: StorageCredential,
     options: StoreOptions = {},
   ) {
-    this.exchange = new StoreExchange(outgoing, place, credential, options);
+    this.exchange = new StoreExchange(outgoing, location, credential, options);
   }
 
-  /** Writes an object whole or not at all. A stream is held in memory by one part, and one more is read ahead. */
+  /** Writes an object completely or not at all. A stream is held in memory by one part, and one more is read ahead. */
   async put(
     name: string,
     body: Buffer | string | AsyncIterable<Buffer>,
     options: PutOptions = {},
   ): Promise<'written' | 'taken'> {
-    const { partBytes = USUAL_PART_BYTES } = options;
+    const { partBytes = DEFAULT_PART_BYTES } = options;
     const parts = partsOf(body, partBytes);
     const first = await parts.next();
     const bytes = first.done ? Buffer.alloc(0) : first.value.bytes;
     try {
-      if (first.done || first.value.isLast) return await this.putWhole(name, bytes, options);
+      if (first.done || first.value.isLast) return await this.putComplete(name, bytes, options);
       return await this.putParts(name, bytes, parts, options);
     } finally {
       await parts.return(undefined);
     }
   }
 
-  /** The head is there, and the body comes as it is read. A connection that breaks is taken up where it broke. */
+  /** Returns when the headers are there, and streams the body. Reading resumes where a connection broke. */
   async get(
     name: string,
     { range, signal }: GetOptions = {},
-  ): Promise<ObjectFacts & { readonly body: Readable }> {
-    const { headers, pieces } = await readingOf(this.exchange, name, range, signal);
-    return { ...factsOf(headers), body: Readable.from(pieces, { objectMode: false }) };
+  ): Promise<ObjectAttributes & { readonly body: Readable }> {
+    const { headers, pieces } = await openReading(this.exchange, name, range, signal);
+    return { ...attributesOf(headers), body: Readable.from(pieces, { objectMode: false }) };
   }
 
-  /** Null where there is no such object. */
-  async head(name: string, signal?: AbortSignal): Promise<ObjectFacts | null> {
-    const found = await this.headersOf(name, signal);
-    return found === null ? null : factsOf(found);
+  /** Null if there is no such object. */
+  async head(name: string, signal?: AbortSignal): Promise<ObjectAttributes | null> {
+    const headers = await this.headersOf(name, signal);
+    return headers === null ? null : attributesOf(headers);
   }
 
-  /** In the order of their bytes. */
+  /** Lists objects in the byte order of their names. */
   async *list(prefix = '', signal?: AbortSignal): AsyncGenerator<ListedObject> {
-    const start = this.place.prefix + prefix;
+    const start = this.location.prefix + prefix;
     for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
       const query = {
         'list-type': '2',
         'encoding-type': 'url',
-        'max-keys': String(NAMES_A_PAGE),
+        'max-keys': String(NAMES_PER_PAGE),
         prefix: start,
         ...(token === undefined ? {} : { 'continuation-token': token }),
       };
-      const { body } = await this.exchange.ask({ method: 'GET', query, signal }, [200]);
+      const { body } = await this.exchange.send({ method: 'GET', query, signal }, [200]);
       const xml = body.toString('utf8');
       if (elementsOf(xml, 'ListBucketResult').length === 0) throw new StoreFault(200, '', 'that was no list');
-      for (const listed of elementsOf(xml, 'Contents')) yield this.listedIn(listed);
+      for (const element of elementsOf(xml, 'Contents')) yield this.parseListedObject(element);
       token = textOf(xml, 'IsTruncated') === 'true' ? textOf(xml, 'NextContinuationToken') : undefined;
     }
   }
 
-  /** One that is not there is gone already. */
+  /** Deleting an object that does not exist succeeds. */
   async delete(name: string, signal?: AbortSignal): Promise<void> {
-    await this.exchange.ask({ method: 'DELETE', name, signal }, [204, 200]).catch((error: unknown) => {
+    await this.exchange.send({ method: 'DELETE', name, signal }, [204, 200]).catch((error: unknown) => {
       if (!(error instanceof StoreFault) || error.code !== 'NoSuchKey') throw error;
     });
   }
 
-  private async putWhole(name: string, body: Buffer, options: PutOptions): Promise<'written' | 'taken'> {
+  private async putComplete(name: string, body: Buffer, options: PutOptions): Promise<'written' | 'taken'> {
     const { ifNew = false, signal } = options;
     const id = randomUUID();
     const headers = {
       ...headersFor(options, id),
-      ...(this.place.checksums ? { 'x-amz-checksum-sha256': checksumOf(body) } : {}),
+      ...(this.location.checksums ? { 'x-amz-checksum-sha256': checksumOf(body) } : {}),
       ...(ifNew ? { 'if-none-match': '*' } : {}),
     };
     try {
-      const answer = await this.exchange.ask({ method: 'PUT', name, headers, body, signal }, [200]);
-      // Something else than a store may say 200 to everything.
-      if (answer.headers.etag === undefined) throw new StoreFault(200, '', 'it named no tag');
+      const response = await this.exchange.send({ method: 'PUT', name, headers, body, signal }, [200]);
+      // A server that is not a store might respond 200 to everything.
+      if (response.headers.etag === undefined) throw new StoreFault(200, '', 'it named no tag');
       return 'written';
     } catch (error) {
-      return this.judged(error, { name, id, signal });
+      return this.resolveOutcome(error, { name, id, signal });
     }
   }
 
@@ -145,8 +145,8 @@ export class ObjectStorage {
   ): Promise<'written' | 'taken'> {
     const { ifNew = false, signal } = options;
     const id = randomUUID();
-    const terms = { checksums: this.place.checksums, signal };
-    const upload = await MultipartUpload.begin(this.exchange, name, headersFor(options, id), terms);
+    const uploadOptions = { checksums: this.location.checksums, signal };
+    const upload = await MultipartUpload.start(this.exchange, name, headersFor(options, id), uploadOptions);
     try {
       await upload.send(first);
       for await (const { bytes } of others) await upload.send(bytes);
@@ -154,7 +154,7 @@ export class ObjectStorage {
         await upload.finish(ifNew ? { 'if-none-match': '*' } : {});
         return 'written';
       } catch (error) {
-        const outcome = await this.judged(error, { name, id, signal });
+        const outcome = await this.resolveOutcome(error, { name, id, signal });
         if (outcome === 'taken') await upload.abort();
         return outcome;
       }
@@ -164,25 +164,25 @@ export class ObjectStorage {
     }
   }
 
-  /** A refusal may be the echo of an earlier try that was carried out: then the object is ours. */
-  private async judged(
+  /** A rejection can be the echo of an earlier attempt that was carried out: then the object is ours. */
+  private async resolveOutcome(
     error: unknown,
     { name, id, signal }: { name: string; id: string; signal: AbortSignal | undefined },
   ): Promise<'written' | 'taken'> {
     if (!(error instanceof StoreFault) || !(error.status === 412 || error.status === 404)) throw error;
-    if (error.mayBeDone && (await this.headersOf(name, signal))?.[WRITTEN_BY] === id) return 'written';
+    if (error.mightBeDone && (await this.headersOf(name, signal))?.[WRITTEN_BY] === id) return 'written';
     if (error.status === 412) return 'taken';
     throw error;
   }
 
   private async headersOf(name: string, signal?: AbortSignal): Promise<IncomingHttpHeaders | null> {
-    const { status, headers } = await this.exchange.ask({ method: 'HEAD', name, signal }, [200, 404]);
+    const { status, headers } = await this.exchange.send({ method: 'HEAD', name, signal }, [200, 404]);
     return status === 404 ? null : headers;
   }
 
-  private listedIn(xml: string): ListedObject {
+  private parseListedObject(xml: string): ListedObject {
     return {
-      name: nameIn(textOf(xml, 'Key') ?? '').slice(this.place.prefix.length),
+      name: decodeName(textOf(xml, 'Key') ?? '').slice(this.location.prefix.length),
       bytes: Number(textOf(xml, 'Size')),
       etag: textOf(xml, 'ETag') ?? '',
       changedAt: new Date(textOf(xml, 'LastModified') ?? Number.NaN),
@@ -195,35 +195,35 @@ const headersFor = ({ contentType = 'application/octet-stream' }: PutOptions, id
   [WRITTEN_BY]: id,
 });
 
-function factsOf(headers: IncomingHttpHeaders): ObjectFacts {
-  const whole = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] ?? headers['content-length'];
-  const { etag = '', 'content-type': contentType = null, 'last-modified': changed } = headers;
+function attributesOf(headers: IncomingHttpHeaders): ObjectAttributes {
+  const totalBytes = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] ?? headers['content-length'];
+  const { etag = '', 'content-type': contentType = null, 'last-modified': lastModified } = headers;
   return {
-    bytes: Number(whole ?? Number.NaN),
+    bytes: Number(totalBytes ?? Number.NaN),
     etag,
     contentType,
-    changedAt: changed === undefined ? null : new Date(changed),
+    changedAt: lastModified === undefined ? null : new Date(lastModified),
   };
 }
 
-/** Parts of one size; the last may be shorter, and says that it is the last. */
+/** Yields parts of one size; the last can be shorter, and is marked as the last. */
 async function* partsOf(
   body: Buffer | string | AsyncIterable<Buffer>,
   size: number,
 ): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   const pieces = typeof body === 'string' || Buffer.isBuffer(body) ? [Buffer.from(body)] : body;
-  let held: Buffer[] = [];
+  let buffered: Buffer[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
-    held.push(piece);
+    buffered.push(piece);
     bytes += piece.length;
-    // More than one part has to be there before one of them is known not to be the last.
+    // A part is known not to be the last only once more than one part is there.
     while (bytes > size) {
-      const all = held.length === 1 ? held[0]! : Buffer.concat(held);
+      const all = buffered.length === 1 ? buffered[0]! : Buffer.concat(buffered);
       yield { bytes: all.subarray(0, size), isLast: false };
-      held = [all.subarray(size)];
+      buffered = [all.subarray(size)];
       bytes -= size;
     }
   }
-  if (bytes > 0) yield { bytes: Buffer.concat(held), isLast: true };
+  if (bytes > 0) yield { bytes: Buffer.concat(buffered), isLast: true };
 }

@@ -1,11 +1,11 @@
-import type { OutgoingAnswer } from '../outgoing';
+import type { OutgoingResponse } from '../outgoing';
 import { textOf } from './store-xml';
 
-const LONGEST_WORDS = 300;
+const MAX_DETAIL_LENGTH = 300;
 
-// Amazon S3 API Reference, "Error responses" and "Error best practices": these pass by themselves.
-const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
-const passingCodes = new Set([
+// Amazon S3 API Reference, "Error responses" and "Error best practices": these errors are transient.
+const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
+const transientCodes = new Set([
   'ConditionalRequestConflict',
   'InternalError',
   'OperationAborted',
@@ -17,30 +17,30 @@ const passingCodes = new Set([
   'ThrottlingException',
 ]);
 
-/** What a store answered instead of doing what it was asked. */
 export class StoreFault extends Error {
-  /** An earlier try of the same request may have been carried out, though nobody heard of it. */
-  mayBeDone = false;
+  /** True if an earlier attempt of the same request might have been carried out without a response. */
+  mightBeDone = false;
 
   constructor(
     readonly status: number,
-    /** Such as `NoSuchKey`; empty where the answer was not the store's own. */
+    /** Such as `NoSuchKey`; empty if the response was not the store's own. */
     readonly code: string,
-    words: string,
+    detail: string,
     readonly retryAfterMs?: number,
   ) {
-    super(`the store answered ${status}${code === '' ? '' : ` ${code}`}${words === '' ? '' : `: ${words}`}`);
+    super(
+      `the store answered ${status}${code === '' ? '' : ` ${code}`}${detail === '' ? '' : `: ${detail}`}`,
+    );
     this.name = 'StoreFault';
   }
 
-  /** The same request may succeed later. */
-  get isPassing(): boolean {
-    return passingStatuses.has(this.status) || passingCodes.has(this.code);
+  get isTransient(): boolean {
+    return transientStatuses.has(this.status) || transientCodes.has(this.code);
   }
 
-  /** The store lacks nothing but the right: another key, bucket or region is needed. */
+  /** True if access is denied: another key, bucket or region is needed. */
   get isDenied(): boolean {
-    return !this.isPassing && ([301, 307, 401, 403].includes(this.status) || deniedCodes.has(this.code));
+    return !this.isTransient && ([301, 307, 401, 403].includes(this.status) || deniedCodes.has(this.code));
   }
 }
 
@@ -54,19 +54,19 @@ const deniedCodes = new Set([
   'PermanentRedirect',
 ]);
 
-export function faultOf({ status, headers, body }: OutgoingAnswer): StoreFault {
+export function faultOf({ status, headers, body }: OutgoingResponse): StoreFault {
   const xml = body.toString('utf8');
   const code = textOf(xml, 'Code') ?? '';
   const region = textOf(xml, 'Region') ?? headers['x-amz-bucket-region'];
-  const words = [textOf(xml, 'Message') ?? '', typeof region === 'string' ? `(region ${region})` : '']
+  const detail = [textOf(xml, 'Message') ?? '', typeof region === 'string' ? `(region ${region})` : '']
     .filter((part) => part !== '')
     .join(' ')
-    .slice(0, LONGEST_WORDS);
+    .slice(0, MAX_DETAIL_LENGTH);
   const seconds = /^\d{1,6}$/.exec(String(headers['retry-after'] ?? ''))?.[0];
   return new StoreFault(
     status,
     /^\w{1,64}$/.test(code) ? code : '',
-    words,
+    detail,
     seconds === undefined ? undefined : Number(seconds) * 1_000,
   );
 }

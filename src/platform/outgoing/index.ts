@@ -1,10 +1,10 @@
 export {
-  type OpenedAnswer,
-  type OutgoingAnswer,
+  type OpenedResponse,
+  type OutgoingResponse,
   type OutgoingBounds,
   OutgoingClient,
   type OutgoingRequest,
 } from './outgoing-client';
-export { encoded, signRequest } from './signature-v4';
+export { uriEncode, signRequest } from './signature-v4';
 export { webhookHeaders } from './webhook-signature';
 export { extensionsClient, outgoingClient, OutgoingModule } from './outgoing.module';

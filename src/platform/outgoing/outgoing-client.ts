@@ -15,44 +15,43 @@ export interface OutgoingRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly signal?: AbortSignal;
-  /** A supplier's own way, where it has one. */
+  /** Egress of a supplier, if it has its own. */
   readonly egress?: EgressTerms | undefined;
 }
 
-/** The answer may take this much time and room. */
 export interface OutgoingBounds {
   readonly mostBytes: number;
   readonly deadlineMs: number;
 }
 
-export interface OutgoingAnswer {
+export interface OutgoingResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** An answer that is read as it comes; a slow reader slows the sender down. */
-export interface OpenedAnswer {
+/** A response that is read as it arrives; a slow reader slows the sender down. */
+export interface OpenedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
 }
 
-/** Some servers refuse a program that does not say what it is. */
+/** Some servers reject clients without a user agent. */
 const AGENT = { 'user-agent': 'Switchboard' };
-const MAY_HAVE_NO_BODY = new Set([204, 205, 304]);
+const BODILESS_STATUSES = new Set([204, 205, 304]);
 
 /**
- * Every read of the product that no model answers: identity providers, the payment processor and what extensions ask.
- * Answers are bounded in bytes and time; redirects are ordinary answers; the address is checked at every connection.
+ * Client for outgoing requests other than to models: identity providers, the payment processor, extensions. Responses
+ * are limited in size and time, redirects are not followed, and the address of every connection is checked.
  */
 export class OutgoingClient {
   constructor(private readonly transport: SupplierTransport) {}
 
-  read(request: OutgoingRequest, { mostBytes, deadlineMs }: OutgoingBounds): Promise<OutgoingAnswer> {
+  read(request: OutgoingRequest, { mostBytes, deadlineMs }: OutgoingBounds): Promise<OutgoingResponse> {
     const { url, method = 'GET', headers = {}, body, signal, egress } = request;
     return new Promise((resolve, reject) => {
-      const answer = new WholeAnswer(mostBytes, resolve, reject);
+      const response = new BufferedResponse(mostBytes, resolve, reject);
       const call = this.transport.dispatch(
         {
           url: new URL(url),
@@ -64,18 +63,24 @@ export class OutgoingClient {
           idleMs: deadlineMs,
           totalMs: deadlineMs,
         },
-        answer,
+        response,
       );
-      answer.tooLarge = (): void => call.abort(fault('result_too_large'));
+      response.tooLarge = (): void => call.abort(fault('result_too_large'));
       signal?.addEventListener('abort', () => call.abort(abortedBy(signal)), { once: true });
     });
   }
 
-  /** The deadline is that of the head, and of each silence behind it. Who does not read the body destroys it. */
-  open(request: OutgoingRequest, { deadlineMs }: Pick<OutgoingBounds, 'deadlineMs'>): Promise<OpenedAnswer> {
+  /**
+   * The deadline applies to the headers, and to each pause after them. Callers that do not read the body must destroy
+   * it.
+   */
+  open(
+    request: OutgoingRequest,
+    { deadlineMs }: Pick<OutgoingBounds, 'deadlineMs'>,
+  ): Promise<OpenedResponse> {
     const { url, method = 'GET', headers = {}, body, signal } = request;
     return new Promise((resolve, reject) => {
-      const answer = new PassedAnswer(resolve, reject);
+      const response = new StreamedResponse(resolve, reject);
       const call = this.transport.dispatch(
         {
           url: new URL(url),
@@ -86,20 +91,20 @@ export class OutgoingClient {
           idleMs: deadlineMs,
           totalMs: DAY_MS,
         },
-        answer,
+        response,
       );
-      answer.call = call;
-      const leave = (): void => call.abort(abortedBy(signal!));
-      signal?.addEventListener('abort', leave, { once: true });
-      answer.once('close', () => signal?.removeEventListener('abort', leave));
+      response.call = call;
+      const abort = (): void => call.abort(abortedBy(signal!));
+      signal?.addEventListener('abort', abort, { once: true });
+      response.once('close', () => signal?.removeEventListener('abort', abort));
     });
   }
 
-  /** It serves packages that ask by `fetch`. */
+  /** For packages that use `fetch`. */
   fetchWithin(bounds: OutgoingBounds): typeof fetch {
     return async (input, { method = 'GET', headers, body, signal } = {}) => {
       const url = input instanceof Request ? input.url : String(input);
-      const answer = await this.read(
+      const response = await this.read(
         {
           url,
           method: method as RequestMethod,
@@ -109,12 +114,12 @@ export class OutgoingClient {
         },
         bounds,
       );
-      const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+      const fields = Object.entries(response.headers).map(([name, value]): [string, string] => [
         name,
         String(value),
       ]);
-      return new Response(MAY_HAVE_NO_BODY.has(answer.status) ? null : Uint8Array.from(answer.body), {
-        status: answer.status,
+      return new Response(BODILESS_STATUSES.has(response.status) ? null : Uint8Array.from(response.body), {
+        status: response.status,
         headers: fields,
       });
     };
@@ -128,16 +133,16 @@ export class OutgoingClient {
 const abortedBy = ({ reason }: AbortSignal): Error =>
   reason instanceof Error ? reason : new Error('the caller stopped waiting');
 
-/** Gathers an answer, and gives up where it is longer than allowed. */
-class WholeAnswer implements SupplierHandler {
-  private head: Pick<OutgoingAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
+/** Buffers a response, and gives up if it is longer than allowed. */
+class BufferedResponse implements SupplierHandler {
+  private head: Pick<OutgoingResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
   tooLarge: () => void = () => undefined;
 
   constructor(
-    private readonly mostBytes: number,
-    private readonly resolve: (answer: OutgoingAnswer) => void,
+    private readonly maxBytes: number,
+    private readonly resolve: (response: OutgoingResponse) => void,
     private readonly reject: (error: Error) => void,
   ) {}
 
@@ -147,7 +152,7 @@ class WholeAnswer implements SupplierHandler {
 
   onData(piece: Buffer): void {
     this.bytes += piece.length;
-    if (this.bytes > this.mostBytes) this.tooLarge();
+    if (this.bytes > this.maxBytes) this.tooLarge();
     else this.pieces.push(piece);
   }
 
@@ -160,20 +165,19 @@ class WholeAnswer implements SupplierHandler {
   }
 }
 
-/** Passes an answer on piece by piece. */
-class PassedAnswer extends Readable implements SupplierHandler {
+class StreamedResponse extends Readable implements SupplierHandler {
   call?: SupplierCall;
-  private isBegun = false;
+  private hasStarted = false;
 
   constructor(
-    private readonly resolve: (answer: OpenedAnswer) => void,
+    private readonly resolve: (response: OpenedResponse) => void,
     private readonly reject: (error: Error) => void,
   ) {
     super();
   }
 
   onHead(status: number, headers: IncomingHttpHeaders): void {
-    this.isBegun = true;
+    this.hasStarted = true;
     this.resolve({ status, headers, body: this });
   }
 
@@ -186,7 +190,7 @@ class PassedAnswer extends Readable implements SupplierHandler {
   }
 
   onBroken(error: Error): void {
-    if (this.isBegun) this.destroy(error);
+    if (this.hasStarted) this.destroy(error);
     else {
       this.reject(error);
       this.destroy();

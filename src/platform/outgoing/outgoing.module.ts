@@ -1,21 +1,21 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { type AllowedNetwork, Settings, sinkOrigin } from '../config';
-import { AddressGuard, ChosenTransport } from '../supplier-http';
+import { AddressGuard, SelectingTransport } from '../supplier-http';
 import { OutgoingClient } from './outgoing-client';
 
-/** The whole internet, for a host that the operator named. */
+/** All addresses, for a host that the operator named. */
 const everywhere = [
   { address: '0.0.0.0', prefix: 0, family: 'ipv4' },
   { address: '::', prefix: 0, family: 'ipv6' },
 ] as const;
 
-/** The sandbox of payments, whose port is known when it runs. */
+/** The payment sandbox, whose port is known only at run time. */
 const sandbox: AllowedNetwork = { address: '127.0.0.1', prefix: 32, family: 'ipv4', host: '127.0.0.1' };
 
-/** The operator's own addresses may be private; what others name in their answers may not. */
-function namedByOperator(settings: Settings, also: readonly string[]): AllowedNetwork[] {
+/** The operator's own addresses can be private; those that others name in their responses cannot. */
+function operatorNetworks(settings: Settings, additional: readonly string[]): AllowedNetwork[] {
   const named = [
-    ...also,
+    ...additional,
     settings.idp1Issuer,
     settings.idp2Issuer,
     settings.idp1ApiUrl,
@@ -25,27 +25,27 @@ function namedByOperator(settings: Settings, also: readonly string[]): AllowedNe
     ...settings.httpTaps.map(({ url }) => url),
     ...settings.sinks.map(sinkOrigin),
   ].filter((address) => address !== undefined);
-  const ours = settings.processor === 'sandbox' ? [sandbox] : [];
-  const theirs = named.flatMap((address) => {
+  const ownNetworks = settings.processor === 'sandbox' ? [sandbox] : [];
+  const namedNetworks = named.flatMap((address) => {
     const { hostname, port, protocol } = new URL(address);
-    const usual = protocol === 'https:' ? 443 : 80;
-    return everywhere.map((network) => ({ ...network, host: hostname, port: Number(port) || usual }));
+    const defaultPort = protocol === 'https:' ? 443 : 80;
+    return everywhere.map((network) => ({ ...network, host: hostname, port: Number(port) || defaultPort }));
   });
-  return [...ours, ...theirs];
+  return [...ownNetworks, ...namedNetworks];
 }
 
-/** Further addresses are those that the operator names elsewhere than in settings, such as on the command line. */
-export const outgoingClient = (settings: Settings, also: readonly string[] = []): OutgoingClient =>
+/** `additional` are addresses that the operator names outside the settings, such as on the command line. */
+export const outgoingClient = (settings: Settings, additional: readonly string[] = []): OutgoingClient =>
   new OutgoingClient(
-    new ChosenTransport(
+    new SelectingTransport(
       settings,
-      new AddressGuard([...settings.supplierAllow, ...namedByOperator(settings, also)]),
+      new AddressGuard([...settings.supplierAllow, ...operatorNetworks(settings, additional)]),
     ),
   );
 
-/** Code of extensions reaches no private network but those that the operator allows for suppliers. */
+/** Code of extensions reaches no private network except those that the operator allows for suppliers. */
 export const extensionsClient = (settings: Settings): OutgoingClient =>
-  new OutgoingClient(new ChosenTransport(settings, new AddressGuard(settings.supplierAllow)));
+  new OutgoingClient(new SelectingTransport(settings, new AddressGuard(settings.supplierAllow)));
 
 @Module({
   providers: [

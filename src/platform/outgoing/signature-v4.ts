@@ -3,17 +3,17 @@ import { createHash, createHmac } from 'node:crypto';
 export interface SigningKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** It belongs to a key that ends. */
+  /** Only for temporary keys. */
   readonly sessionToken?: string | undefined;
 }
 
 export interface RequestToSign {
   readonly method: string;
   readonly url: URL;
-  /** Every one of them is signed, besides the host and the time. */
+  /** All of them are signed, in addition to the host and the time. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string;
-  /** SHA-256 of the body in hexadecimal digits, where it is known. */
+  /** SHA-256 of the body in hexadecimal digits, if known. */
   readonly digest?: string;
 }
 
@@ -21,13 +21,13 @@ export interface SigningScope {
   readonly region: string;
   readonly service: string;
   readonly now: Date;
-  /** Object storage takes paths as they stand in the address; every other service encodes them once more. */
+  /** Object storage uses paths as in the URL; every other service encodes them again. */
   readonly path?: 'as-it-stands';
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-/** The headers that have to be added to a request so that AWS takes it (Signature Version 4). */
+/** Headers that authenticate a request to AWS (Signature Version 4). */
 export function signRequest(
   request: RequestToSign,
   credential: SigningKey,
@@ -40,14 +40,14 @@ export function signRequest(
   const { pathname } = request.url;
   const { text, names } = canonicalRequest(
     request,
-    path === undefined ? onceMore(pathname) : pathname,
+    path === undefined ? encodeAgain(pathname) : pathname,
     added,
   );
-  const toSign = [ALGORITHM, time, scope, sha256(text)].join('\n');
+  const stringToSign = [ALGORITHM, time, scope, sha256(text)].join('\n');
   const key = scope
     .split('/')
     .reduce((secret: string | Buffer, part) => hmac(secret, part), `AWS4${credential.secretAccessKey}`);
-  const signature = hmac(key, toSign).toString('hex');
+  const signature = hmac(key, stringToSign).toString('hex');
   const authorization = `${ALGORITHM} Credential=${credential.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...added, authorization };
 }
@@ -59,30 +59,29 @@ function canonicalRequest(
 ): { text: string; names: string } {
   const signed = Object.entries({ ...headers, ...added, host: url.host })
     .map(([name, value]) => [name.toLowerCase(), value.trim().replace(/ +/g, ' ')] as const)
-    .sort(byText);
+    .sort(byCodeUnits);
   const names = signed.map(([name]) => name).join(';');
   const lines = signed.map(([name, value]) => `${name}:${value}\n`).join('');
   return { text: [method, path, queryOf(url), lines, names, digest ?? sha256(body)].join('\n'), names };
 }
 
-/** Every segment as it stands in the address, encoded once more. */
-const onceMore = (path: string): string => path.split('/').map(encoded).join('/');
+const encodeAgain = (path: string): string => path.split('/').map(uriEncode).join('/');
 
 const queryOf = (url: URL): string =>
   [...url.searchParams]
-    .map(([name, value]) => [encoded(name), encoded(value)] as const)
-    .sort(byText)
+    .map(([name, value]) => [uriEncode(name), uriEncode(value)] as const)
+    .sort(byCodeUnits)
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
 
-/** It sorts by code units, as the specification does, and not by any language's rules. */
-function byText(a: readonly [string, string], b: readonly [string, string]): number {
+/** Sorts by code units, as the specification does, not by the rules of a language. */
+function byCodeUnits(a: readonly [string, string], b: readonly [string, string]): number {
   const [one, two] = a[0] === b[0] ? [a[1], b[1]] : [a[0], b[0]];
   return one < two ? -1 : one > two ? 1 : 0;
 }
 
-/** It also encodes what `encodeURIComponent` leaves as it is and the specification does not. */
-export const encoded = (text: string): string =>
+/** Also encodes what `encodeURIComponent` leaves unencoded, contrary to the specification. */
+export const uriEncode = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,

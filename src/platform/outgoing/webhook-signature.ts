@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The header fields with which Standard Webhooks lets a receiver check where a message is from, and when. Every secret
- * signs, so that one can take the place of another while both are believed.
+ * Headers of Standard Webhooks, with which a receiver verifies the sender and the time of a message. Every secret
+ * signs, so that secrets can be rotated.
  */
 export function webhookHeaders(
   secrets: readonly Buffer[],

@@ -1,3 +1,3 @@
 export { ownFolder, ownProcess } from './own-process';
-export { type Parting, supervised, type Supervised } from './supervised';
+export { type ShutdownKind, supervised, type Supervised } from './supervised';
 export { startWatchdog } from './watchdog';

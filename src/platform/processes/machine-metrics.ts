@@ -6,18 +6,18 @@ import { mergeMetrics } from './merge-metrics';
 const REQUEST_DEADLINE_MS = 10_000;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export interface MachineNumbers {
+export interface MachineMetrics {
   readonly serving: number;
   readonly restarts: number;
-  /** Each with the label `process`; those that did not answer in time are left out. */
+  /** Each has the label `process`; processes that did not respond in time are omitted. */
   readonly texts: readonly string[];
 }
 
-/** Serves /metrics for all processes of the node. What they share, the supervisor tells. */
+/** Serves /metrics for all processes of the node. The supervisor reports what they share. */
 export async function serveMetrics(
   host: string,
   port: number,
-  read: () => Promise<MachineNumbers>,
+  read: () => Promise<MachineMetrics>,
   embeddedEvents: Readonly<Record<string, number>> | null,
 ): Promise<Server> {
   const server = createServer({ requestTimeout: REQUEST_DEADLINE_MS }, (request, response) => {
@@ -26,17 +26,17 @@ export async function serveMetrics(
       response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
       return;
     }
-    void read().then((numbers) =>
+    void read().then((metrics) =>
       response
         .writeHead(200, { 'content-type': CONTENT_TYPE })
-        .end(mergeMetrics([ownNumbers(numbers), eventsText(embeddedEvents), ...numbers.texts])),
+        .end(mergeMetrics([supervisorMetrics(metrics), eventsText(embeddedEvents), ...metrics.texts])),
     );
   });
   await once(server.listen({ host, port }), 'listening');
   return server.unref();
 }
 
-const ownNumbers = ({ serving, restarts, texts }: MachineNumbers): string =>
+const supervisorMetrics = ({ serving, restarts, texts }: MachineMetrics): string =>
   [
     '# HELP gateway_processes Processes of this node that serve.',
     '# TYPE gateway_processes gauge',

@@ -1,16 +1,16 @@
-interface Family {
+interface MetricFamily {
   readonly head: string[];
   readonly samples: string[];
 }
 
-/** The numbers of several processes as one text: a family stands once, with the samples of all. */
+/** Merges the metrics of several processes: each family appears once, with all samples. */
 export function mergeMetrics(texts: readonly string[]): string {
-  const families = new Map<string, Family>();
+  const families = new Map<string, MetricFamily>();
   for (const text of texts) {
-    let family: Family | undefined;
+    let family: MetricFamily | undefined;
     for (const line of text.split('\n')) {
-      const [, word, name = ''] = /^# (HELP|TYPE) (\S+)/.exec(line) ?? [];
-      if (word !== undefined) {
+      const [, keyword, name = ''] = /^# (HELP|TYPE) (\S+)/.exec(line) ?? [];
+      if (keyword !== undefined) {
         family = families.get(name) ?? { head: [], samples: [] };
         families.set(name, family);
         if (!family.head.includes(line)) family.head.push(line);

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { processEnvironment } from '../config/process-environment';
 
-/** The supervisor tells each of its processes its number by this. */
+/** Variable with which the supervisor gives each process its number. */
 export const PROCESS_VARIABLE = 'SWITCHBOARD_PROCESS';
 
-/** And the address that all of them serve. */
+/** Variable with the address that all processes serve. */
 export const ADDRESS_VARIABLE = 'SWITCHBOARD_ADDRESS';
 
-const given = processEnvironment[PROCESS_VARIABLE];
+const ownNumber = processEnvironment[PROCESS_VARIABLE];
 
-/** The number of this process among those of its node, from 1; null for one that is alone. */
-export const ownProcess: number | null = given === undefined ? null : Number(given);
+/** Number of this process within its node, from 1; null for a single process. */
+export const ownProcess: number | null = ownNumber === undefined ? null : Number(ownNumber);
 
-/** Where a process keeps what others of its node must not write to; the first has what one alone has. */
+/** Folder that other processes of the node must not write to; the first process uses that of a single process. */
 export const ownFolder = (dataFolder: string): string =>
   ownProcess === null || ownProcess === 1 ? dataFolder : join(dataFolder, 'processes', String(ownProcess));

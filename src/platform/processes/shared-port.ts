@@ -1,30 +1,30 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { Order } from './messages';
+import type { ProcessCommand } from './messages';
 
-/** A process that takes connections, and those that it has not yet said it has. */
-interface Taker {
+/** A process that takes connections, and those that it has not confirmed yet. */
+interface Receiver {
   readonly child: ChildProcess;
-  readonly untaken: Map<number, Socket>;
+  readonly unconfirmed: Map<number, Socket>;
 }
 
 /**
- * The port of the node. Each new connection goes to the next process in turn; while none takes any, it waits. A process
- * says that it has a connection before it reads of it, so what one that died had not taken goes to another, whole.
+ * The port of the node: each new connection goes to the next process in turn, or waits for one. A process confirms a
+ * connection before reading from it, so the unconfirmed ones of a dead process go to another.
  */
 export class SharedPort {
-  private readonly takers: Taker[] = [];
-  private readonly leaving: Taker[] = [];
+  private readonly receivers: Receiver[] = [];
+  private readonly leaving: Receiver[] = [];
   private readonly waiting: Socket[] = [];
   private turn = 0;
-  private given = 0;
+  private sentCount = 0;
 
   private constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
-      // A caller that hangs up before its turn needs no word.
+      // A caller that hangs up before its turn needs no log entry.
       socket.on('error', () => undefined);
-      // The count of connections is that of the processes.
+      // Connections are counted by the processes.
       Object.assign(socket, { server: null });
       this.handOver(socket);
     });
@@ -41,29 +41,29 @@ export class SharedPort {
   }
 
   join(child: ChildProcess): void {
-    this.takers.push({ child, untaken: new Map() });
+    this.receivers.push({ child, unconfirmed: new Map() });
     for (const socket of this.waiting.splice(0)) this.handOver(socket);
   }
 
-  /** It gets no more; some may still be on their way to it. */
+  /** Sends the process no more connections; some might still be on their way. */
   leave(child: ChildProcess): void {
-    const place = this.takers.findIndex((taker) => taker.child === child);
-    if (place !== -1) this.leaving.push(...this.takers.splice(place, 1));
+    const index = this.receivers.findIndex((receiver) => receiver.child === child);
+    if (index !== -1) this.leaving.push(...this.receivers.splice(index, 1));
   }
 
-  /** What it had not taken, others get. */
-  died(child: ChildProcess): void {
+  /** Hands the unconfirmed connections of a dead process to others. */
+  onExit(child: ChildProcess): void {
     this.leave(child);
-    const place = this.leaving.findIndex((taker) => taker.child === child);
-    for (const { untaken } of place === -1 ? [] : this.leaving.splice(place, 1))
-      for (const socket of untaken.values()) this.handOver(socket);
+    const index = this.leaving.findIndex((receiver) => receiver.child === child);
+    for (const { unconfirmed } of index === -1 ? [] : this.leaving.splice(index, 1))
+      for (const socket of unconfirmed.values()) this.handOver(socket);
   }
 
-  taken(child: ChildProcess, id: number): void {
-    const taker = [...this.takers, ...this.leaving].find((one) => one.child === child);
-    // This closes our end alone: the connection is the process's.
-    taker?.untaken.get(id)?.destroy();
-    taker?.untaken.delete(id);
+  onTaken(child: ChildProcess, id: number): void {
+    const receiver = [...this.receivers, ...this.leaving].find((candidate) => candidate.child === child);
+    // Closes only our handle: the process owns the connection.
+    receiver?.unconfirmed.get(id)?.destroy();
+    receiver?.unconfirmed.delete(id);
   }
 
   close(): void {
@@ -72,15 +72,15 @@ export class SharedPort {
   }
 
   private handOver(socket: Socket): void {
-    const { takers } = this;
+    const { receivers } = this;
     if (socket.destroyed) return;
-    if (takers.length === 0) return void this.waiting.push(socket);
-    this.turn = (this.turn + 1) % takers.length;
-    const { child, untaken } = takers[this.turn]!;
-    const id = (this.given += 1);
-    untaken.set(id, socket);
-    const order: Order = { order: 'connection', id };
-    // A failure is told by the end of the process.
+    if (receivers.length === 0) return void this.waiting.push(socket);
+    this.turn = (this.turn + 1) % receivers.length;
+    const { child, unconfirmed } = receivers[this.turn]!;
+    const id = (this.sentCount += 1);
+    unconfirmed.set(id, socket);
+    const order: ProcessCommand = { order: 'connection', id };
+    // A failure is detected by the exit of the process.
     child.send(order, socket, { keepOpen: true }, () => undefined);
   }
 }

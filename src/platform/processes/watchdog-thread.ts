@@ -3,10 +3,10 @@ import { type Debugger, Session } from 'node:inspector';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { workerData } from 'node:worker_threads';
-import { pretty } from '../logging/pretty';
+import { formatPretty } from '../logging/pretty';
 import { BEATS_PER_LIMIT, DEBUGGED, type WatchedProcess } from './watched-process';
 
-/** A blocked native call, such as a synchronous read, does not say where it is. */
+/** A blocked native call, such as a synchronous read, does not respond to the debugger. */
 const STACK_DEADLINE_MS = 2_000;
 /** Steps to a frame of a file if only internals of Node are on the stack. */
 const MAX_STEPS = 100;
@@ -43,7 +43,7 @@ function readStack(): void {
   session.post('Debugger.pause');
 }
 
-interface Frame {
+interface StackFrame {
   readonly path: string;
   readonly text: string;
 }
@@ -51,14 +51,14 @@ interface Frame {
 function describeFrame(
   { functionName, location: { scriptId, lineNumber, columnNumber = 0 } }: Debugger.CallFrame,
   scripts: ReadonlyMap<string, string>,
-): Frame {
+): StackFrame {
   const url = scripts.get(scriptId) ?? '';
   const path = url.startsWith('file:') ? fileURLToPath(url) : url;
   return { path, text: `    at ${functionName} (${path}:${lineNumber + 1}:${columnNumber + 1})` };
 }
 
-/** The main thread cannot log, and would have to carry what `process.stdout` of a thread writes. */
-function end(frames: readonly Frame[]): void {
+/** The main thread cannot log, and `process.stdout` of a thread would write through it. */
+function end(frames: readonly StackFrame[]): void {
   const isIn = ({ folder }: { readonly folder: string }) =>
     frames.some(({ path }) => path.startsWith(folder + sep));
   const ids = extensions.filter(isIn).map(({ id }) => id);
@@ -71,7 +71,7 @@ function end(frames: readonly Frame[]): void {
     msg: `the event loop was blocked for ${limitMs / 1_000} s: the process is killed`,
   };
   try {
-    writeSync(1, logFormat === 'pretty' ? pretty(entry, false) : `${JSON.stringify(entry)}\n`);
+    writeSync(1, logFormat === 'pretty' ? formatPretty(entry, false) : `${JSON.stringify(entry)}\n`);
   } finally {
     process.kill(process.pid, 'SIGKILL');
   }

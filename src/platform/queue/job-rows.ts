@@ -1,41 +1,43 @@
 import { defaultRepeatStrategy } from 'bullmq';
 import { MINUTE_MS, withDeadline } from '../../kernel';
-import type { Database, Row } from '../database';
+import type { Database, TableRow } from '../database';
 import type { RegisteredJob } from './repeating-job';
 
-const USUAL_DEADLINE_MS = MINUTE_MS;
-/** A job may take so long to end after its signal before another node may run it. */
+const DEFAULT_DEADLINE_MS = MINUTE_MS;
+/** How long a job can take to end after its signal before another node can run it. */
 const GRACE_MS = 30_000;
-/** A job that is later than this is told: longer than a restart, shorter than anything that depends on it waits. */
+/**
+ * Delay after which a job is reported: longer than a restart, shorter than anything that depends on the job can wait.
+ */
 export const LATE_AFTER_MS = 15 * MINUTE_MS;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 5 * MINUTE_MS;
-/** So long after it was due, no node of any version knows a job. */
+const INITIAL_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 5 * MINUTE_MS;
+/** A job that is overdue for this long is no longer run by any version. */
 const FORGOTTEN_AFTER = '30 days';
-const ANSWER_DEADLINE_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
-export type JobRow = Row<'repeating_job', 'name, cron, succeeded_at, succeed_by'> & {
-  /** Negative when it is due. */
+export type JobRow = TableRow<'repeating_job', 'name, cron, succeeded_at, succeed_by'> & {
+  /** Negative if the job is due. */
   readonly dueInMs: number;
   readonly isClaimed: boolean;
 };
 
-/** A run that no other node has. */
+/** A run that only this node has. */
 export interface JobClaim {
   readonly id: string;
-  /** It is the time of the database's clock. */
+  /** Time of the database's clock. */
   readonly now: number;
 }
 
-export const deadlineOf = ({ deadlineMs = USUAL_DEADLINE_MS }: RegisteredJob): number => deadlineMs;
+export const deadlineOf = ({ deadlineMs = DEFAULT_DEADLINE_MS }: RegisteredJob): number => deadlineMs;
 
-/** When repeating jobs are due, in rows and by the database's clock: neither a queue nor a node's clock decides it. */
+/** Due times of repeating jobs, in rows and by the database's clock: neither a queue nor a node's clock decides. */
 export class JobRows {
   constructor(private readonly database: Database) {}
 
-  /** The one that has been due for the longest comes first: jobs that hang must not keep another from its place. */
+  /** Sorted by due time: jobs that hang must not keep another from its turn. */
   read(names: readonly string[]): Promise<JobRow[]> {
-    return this.answer<JobRow>(
+    return this.query<JobRow>(
       `SELECT name, cron, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueInMs",
               claimed_until > now() IS TRUE AS "isClaimed", succeeded_at AS "succeededAt", succeed_by AS "succeedBy"
          FROM repeating_job WHERE name = ANY($1) ORDER BY due_at, name`,
@@ -43,11 +45,11 @@ export class JobRows {
     );
   }
 
-  /** Saying it again changes nothing; a new time replaces the old. */
+  /** Announcing a job again changes nothing; a new schedule replaces the old one. */
   async announce(jobs: readonly RegisteredJob[]): Promise<void> {
     const now = await this.now();
-    const next = jobs.map((job) => nextOf(job, now));
-    await this.answer(
+    const next = jobs.map((job) => nextDueAt(job, now));
+    await this.query(
       `INSERT INTO repeating_job AS r (name, cron, due_at, succeed_by)
        SELECT name, cron, to_timestamp(due / 1000), to_timestamp(late / 1000)
          FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[]) AS j (name, cron, due, late) ORDER BY name
@@ -58,33 +60,33 @@ export class JobRows {
         jobs.map(({ name }) => name),
         jobs.map(({ cron }) => cron),
         next,
-        jobs.map((job, place) => lateOf(job, next[place]!)),
+        jobs.map((job, index) => lateAt(job, next[index]!)),
       ],
     );
   }
 
   async makeDue(jobs: readonly RegisteredJob[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.answer('UPDATE repeating_job SET due_at = now() WHERE name = ANY($1) AND due_at > now()', [
+    await this.query('UPDATE repeating_job SET due_at = now() WHERE name = ANY($1) AND due_at > now()', [
       jobs.map(({ name }) => name),
     ]);
   }
 
-  /** Removes what no version runs any more, and what extensions have left behind: these announce themselves again. */
-  async forget(known: readonly string[]): Promise<void> {
-    await this.answer(
+  /** Removes jobs that no version runs any more, and those left by extensions, which announce theirs again. */
+  async forget(knownNames: readonly string[]): Promise<void> {
+    await this.query(
       `DELETE FROM repeating_job
         WHERE name <> ALL($1) AND (due_at < now() - interval '${FORGOTTEN_AFTER}' OR name LIKE '%/%')`,
-      [known],
+      [knownNames],
     );
   }
 
   /**
-   * It is undefined when another node was first. A claim ends by itself, should this process be killed. The caller
-   * makes the id: when the answer is lost, it can still give back what it may have claimed.
+   * Undefined if another node was first; a claim expires if this process is killed. The caller creates the id, so that
+   * it can release a claim whose response was lost.
    */
   async claim(job: RegisteredJob, id: string): Promise<JobClaim | undefined> {
-    const [claim] = await this.answer<JobClaim>(
+    const [claim] = await this.query<JobClaim>(
       `WITH claimed AS (
          UPDATE repeating_job SET claim = $3, claimed_until = now() + $2 * interval '1 millisecond'
           WHERE name = $1 AND due_at <= now() AND claimed_until > now() IS NOT TRUE RETURNING claim)
@@ -94,48 +96,48 @@ export class JobRows {
     return claim;
   }
 
-  async succeeded(job: RegisteredJob, { id, now }: JobClaim): Promise<void> {
-    const next = nextOf(job, now);
-    await this.answer(
+  async markSucceeded(job: RegisteredJob, { id, now }: JobClaim): Promise<void> {
+    const next = nextDueAt(job, now);
+    await this.query(
       `UPDATE repeating_job SET claim = NULL, claimed_until = NULL, failures = 0, succeeded_at = now(),
               due_at = to_timestamp($3::float8 / 1000), succeed_by = to_timestamp($4::float8 / 1000)
         WHERE name = $1 AND claim = $2`,
-      [job.name, id, next, lateOf(job, next)],
+      [job.name, id, next, lateAt(job, next)],
     );
   }
 
-  /** It is tried again after a pause that doubles, at its next time at the latest. */
-  async failed(job: RegisteredJob, { id, now }: JobClaim): Promise<void> {
-    const pause = `least(${FIRST_PAUSE_MS} * 2.0 ^ least(failures, 20), ${LONGEST_PAUSE_MS}) * interval '1 millisecond'`;
-    await this.answer(
+  /** Retried after a pause that doubles, but no later than its next scheduled time. */
+  async markFailed(job: RegisteredJob, { id, now }: JobClaim): Promise<void> {
+    const pause = `least(${INITIAL_PAUSE_MS} * 2.0 ^ least(failures, 20), ${MAX_PAUSE_MS}) * interval '1 millisecond'`;
+    await this.query(
       `UPDATE repeating_job SET claim = NULL, claimed_until = NULL, failures = failures + 1,
               due_at = least(to_timestamp($3::float8 / 1000), now() + ${pause})
         WHERE name = $1 AND claim = $2`,
-      [job.name, id, nextOf(job, now)],
+      [job.name, id, nextDueAt(job, now)],
     );
   }
 
-  /** The run was broken off or never began: another node does it at once. */
+  /** The run was interrupted or never started: another node takes it immediately. */
   async release(job: RegisteredJob, { id }: Pick<JobClaim, 'id'>): Promise<void> {
-    await this.answer(
+    await this.query(
       'UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name = $1 AND claim = $2',
       [job.name, id],
     );
   }
 
   private async now(): Promise<number> {
-    const [row] = await this.answer<{ now: number }>(
+    const [row] = await this.query<{ now: number }>(
       'SELECT (extract(epoch FROM now()) * 1000)::float8 AS now',
     );
     return row!.now;
   }
 
-  private answer<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
-    return withDeadline(ANSWER_DEADLINE_MS, this.database.query<Row>(sql, parameters));
+  private query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return withDeadline(RESPONSE_TIMEOUT_MS, this.database.query<Row>(sql, parameters));
   }
 }
 
-/** What is wrong with a text that should say when a job runs; null where nothing is. */
+/** Describes why a text is no valid schedule; null if it is valid. */
 export function cronProblem(cron: string): string | null {
   try {
     return nextTime(cron, Date.now()) === undefined ? 'it has no next time' : null;
@@ -147,10 +149,10 @@ export function cronProblem(cron: string): string | null {
 const nextTime = (cron: string, now: number): number | undefined =>
   defaultRepeatStrategy(now, { pattern: cron, tz: 'UTC' });
 
-function nextOf({ name, cron }: RegisteredJob, now: number): number {
+function nextDueAt({ name, cron }: RegisteredJob, now: number): number {
   const next = nextTime(cron, now);
   if (next === undefined) throw new Error(`the repeating job ${name} has no next time: ${cron}`);
   return next;
 }
 
-const lateOf = (job: RegisteredJob, due: number): number => due + deadlineOf(job) + LATE_AFTER_MS;
+const lateAt = (job: RegisteredJob, due: number): number => due + deadlineOf(job) + LATE_AFTER_MS;

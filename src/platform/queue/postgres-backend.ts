@@ -8,55 +8,54 @@ import {
 import { withDeadline } from '../../kernel';
 
 const RETRY_MS = 250;
-/** BullMQ has this event for the loss of the connection on which a worker listens. */
+/** BullMQ's event for the loss of the connection on which a worker listens. */
 const LISTENER_LOST = 'listenerinvalidated';
-/** After a failure BullMQ would wait for an hour, and a notice that was lost with a connection costs all of that. */
-const LONGEST_BLOCK_SECONDS = 10;
-/** A job waits so long to be queued before the first connection is there. */
-const LONGEST_WAIT_MS = 5_000;
+/** After a failure BullMQ would wait for an hour, as it would for a notice that was lost with a connection. */
+const MAX_BLOCK_SECONDS = 10;
+/** How long a job waits to be queued before the first connection is there. */
+const MAX_WAIT_MS = 5_000;
 
 /**
- * BullMQ keeps the outcome of its first look at the database. One that failed would be handed out for ever.
- * No job could be queued any more, and workers would ask again at once and starve everything else. Here the
- * look is repeated.
+ * BullMQ keeps the outcome of its first database check: after a failure, no job could be queued and workers would retry
+ * in a busy loop. Here the check is repeated.
  */
-class LastingConnection extends PostgresConnection {
+class ResilientConnection extends PostgresConnection {
   private readonly isReady = Promise.withResolvers<void>();
-  private isLooking = false;
-  private isTellingAgain = false;
+  private isChecking = false;
+  private isRepeating = false;
 
   constructor(connection: PostgresConnectionOptions) {
     super(connection);
-    this.on(LISTENER_LOST, () => this.tellAgain());
+    this.on(LISTENER_LOST, () => this.repeatListenerLost());
   }
 
   /**
-   * A server can end a connection in the very packet that confirms its subscription. The wait for a job begins after that
-   * loss was told, and would never hear of it: so it is told once more.
+   * A server can end a connection in the very packet that confirms its subscription. The wait for a job would then miss
+   * the event of that loss, so it is emitted once more.
    */
-  private tellAgain(): void {
-    if (this.isTellingAgain) return;
-    this.isTellingAgain = true;
+  private repeatListenerLost(): void {
+    if (this.isRepeating) return;
+    this.isRepeating = true;
     setImmediate(() => {
       this.emit(LISTENER_LOST);
-      this.isTellingAgain = false;
+      this.isRepeating = false;
     });
   }
 
   override waitUntilReady(): Promise<void> {
-    if (!this.isLooking) {
-      this.isLooking = true;
-      void this.look();
+    if (!this.isChecking) {
+      this.isChecking = true;
+      void this.checkDatabase();
     }
     return withDeadline(
-      LONGEST_WAIT_MS,
+      MAX_WAIT_MS,
       this.isReady.promise,
       () => new Error('the queue has no connection yet'),
     );
   }
 
-  /** The schema is migrated before the first queue is made: an answer is all that is wanted. */
-  private async look(): Promise<void> {
+  /** The schema is migrated before the first queue is created, so any response is sufficient. */
+  private async checkDatabase(): Promise<void> {
     while (!this.isClosing) {
       try {
         await this.pool.query('SELECT 1');
@@ -71,19 +70,22 @@ class LastingConnection extends PostgresConnection {
   }
 }
 
-class LastingBackend extends PostgresQueueBackend {
+class ResilientBackend extends PostgresQueueBackend {
   override get maximumBlockTimeout(): number {
-    return LONGEST_BLOCK_SECONDS;
+    return MAX_BLOCK_SECONDS;
   }
 }
 
-/** As BullMQ's own factory, but for what outlives its connections: a worker is found by the name of the one on which it listens. */
+/**
+ * As BullMQ's own factory, but with backends that survive lost connections. A worker is found by the name of the
+ * connection on which it listens.
+ */
 export const createPostgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
   name,
   options,
   { withBlockingConnection = false } = {},
 ) => {
-  const connection = new LastingConnection(options.connection);
+  const connection = new ResilientConnection(options.connection);
   const listens = withBlockingConnection ? name : undefined;
-  return new LastingBackend(connection, name, options, true, listens);
+  return new ResilientBackend(connection, name, options, true, listens);
 };

@@ -1,32 +1,32 @@
 import { type ConnectionOptions, createRedisBackend, setDefaultBackendFactory } from 'bullmq';
 import { Pool, type PoolClient } from 'pg';
 import { withSessionSettings } from '../database/connection-url';
-import { survivesLostConnections } from '../database/pool-options';
+import { resilientPoolOptions } from '../database/pool-options';
 import type { Logger } from '../logging';
 import { createPostgresBackend } from './postgres-backend';
 
-/** BullMQ's own name for the schema its tables live in. */
+/** BullMQ's own name for the schema of its tables. */
 const queueSchema = 'bullmq';
 
-/** A connection that does not answer in this time is replaced. */
-const ANSWER_DEADLINE_MS = 30_000;
-/** Workers listen for long: one whose server vanished without a word hears so from the kernel's probes. */
-const FIRST_PROBE_MS = 10_000;
+/** A connection that does not respond in this time is replaced. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** Workers listen for long; the kernel's probes detect a server that vanished silently. */
+const KEEP_ALIVE_DELAY_MS = 10_000;
 
-/** The connection keeps jobs in PostgreSQL, or in Redis when there is one. */
+/** Connection of the queues: to PostgreSQL, or to Redis if there is one. */
 export class QueueConnection {
   private constructor(
     readonly connection: ConnectionOptions,
-    /** Callers of `connection` wait until this is called, or for a moment. */
+    /** Users of `connection` wait until this is called, or for a moment. */
     readonly open: () => void,
     readonly close: () => Promise<void>,
-    /** Where jobs are in PostgreSQL. */
+    /** Set if jobs are in PostgreSQL. */
     readonly pool: Pool | null = null,
   ) {}
 
   static toRedis(url: string): QueueConnection {
     setDefaultBackendFactory(createRedisBackend);
-    // Every queue and worker opens connections of its own with these options, and closes them.
+    // Every queue and worker opens and closes its own connections with these options.
     const retryStrategy = (attempt: number): number => Math.min(100 * 2 ** attempt, 5_000);
     const connection = { url, connectTimeout: 3_000, retryStrategy };
     return new QueueConnection(
@@ -36,18 +36,18 @@ export class QueueConnection {
     );
   }
 
-  /** One pool for all: left to themselves, every queue and every worker would open one of their own. */
+  /** Shares a single pool; otherwise every queue and worker would open its own. */
   static toPostgres(url: string, size: number, logger: Logger): QueueConnection {
     setDefaultBackendFactory(createPostgresBackend);
     const pool = new DeferredPool({
-      ...survivesLostConnections,
+      ...resilientPoolOptions,
       connectionString: withSessionSettings(url, { search_path: queueSchema }),
       application_name: 'switchboard-queue',
       max: size,
       connectionTimeoutMillis: 5_000,
-      query_timeout: ANSWER_DEADLINE_MS,
+      query_timeout: RESPONSE_TIMEOUT_MS,
       keepAlive: true,
-      keepAliveInitialDelayMillis: FIRST_PROBE_MS,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
     pool.setMaxListeners(0);
     pool.on('error', (error) => logger.warn('a queue connection was lost', { error }));
@@ -61,15 +61,15 @@ export class QueueConnection {
   }
 }
 
-type Connected = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
+type AcquireCallback = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
 
-/** It is long enough for a start; a job that the start itself needs is waited for no longer. */
-const LONGEST_DEFERRAL_MS = 250;
+/** Long enough for a start; a job that the start itself needs waits no longer. */
+const MAX_DEFERRAL_MS = 250;
 
-/** Queues connect as soon as they are made. A start has better to do than to wait for that. */
+/** Defers the connections that queues open when they are created, so that they do not delay the start. */
 class DeferredPool extends Pool {
   private readonly opened = Promise.withResolvers<void>();
-  private readonly deferral = setTimeout(() => this.open(), LONGEST_DEFERRAL_MS).unref();
+  private readonly deferral = setTimeout(() => this.open(), MAX_DEFERRAL_MS).unref();
 
   open(): void {
     clearTimeout(this.deferral);
@@ -77,18 +77,18 @@ class DeferredPool extends Pool {
   }
 
   override connect(): Promise<PoolClient>;
-  override connect(callback: Connected): void;
-  override connect(callback?: Connected): Promise<PoolClient> | void {
+  override connect(callback: AcquireCallback): void;
+  override connect(callback?: AcquireCallback): Promise<PoolClient> | void {
     if (callback === undefined) return this.opened.promise.then(() => super.connect());
-    void this.opened.promise.then(() => super.connect(slowToFail(callback)));
+    void this.opened.promise.then(() => super.connect(delayFailure(callback)));
   }
 }
 
 const REFUSAL_DELAY_MS = 250;
 
-/** Workers ask again as soon as they are refused: what a database that restarts refuses at once, they hear later. */
-const slowToFail =
-  (callback: Connected): Connected =>
+/** Workers retry as soon as they are refused, so the immediate refusals of a restarting database are delayed. */
+const delayFailure =
+  (callback: AcquireCallback): AcquireCallback =>
   (error, client, done) => {
     if (error === undefined) callback(error, client, done);
     else setTimeout(() => callback(error, client, done), REFUSAL_DELAY_MS).unref();

@@ -9,13 +9,13 @@ import { DiscoveryService, ModuleRef } from '@nestjs/core';
 import { type Job, Queue, WaitingError, type Worker } from 'bullmq';
 import { Settings } from '../config';
 import { ClockWatch } from '../database';
-import { readPool } from '../database/pool-gauges';
+import { updatePoolGauges } from '../database/pool-gauges';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
 import { QueueConnection } from './queue-connection';
 import { QueueWatch } from './queue-watch';
 
-/** Starts the workers, listens to what becomes of jobs, and closes everything in the order that loses nothing. */
+/** Starts the workers, observes the outcome of jobs, and closes everything in an order that loses nothing. */
 @Injectable()
 export class QueueSupervisor
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
@@ -41,42 +41,41 @@ export class QueueSupervisor
     for (const queue of this.queues()) {
       queue.on('error', (error) => this.logger.warn('queue error', { queue: queue.name, error }));
     }
-    this.metrics.beforeRead(() => this.read());
+    this.metrics.beforeRead(() => this.updateGauges());
   }
 
-  /** They begin once this machine's clock is known to be right, and pause while it is not. */
+  /** Workers start once this machine's clock is known to be accurate, and pause while it is not. */
   startWorkers(): void {
     this.connection.open();
-    this.clock.watch((isRight) => {
+    this.clock.watch((isAccurate) => {
       if (this.isClosing || this.settings.workers === 'off' || this.queues().length === 0) return;
-      if (isRight && this.workers.length === 0) this.begin();
-      else for (const worker of this.workers) void (isRight ? worker.resume() : worker.pause(true));
+      if (isAccurate && this.workers.length === 0) this.createWorkers();
+      else for (const worker of this.workers) void (isAccurate ? worker.resume() : worker.pause(true));
     });
   }
 
-  /** Jobs of these queues wait though this node has a worker for them. */
+  /** Queues whose jobs wait although this node has a worker for them. */
   get stuck(): string[] {
     return this.clock.isRight ? this.watches.filter((watch) => watch.isStuck).map(({ queue }) => queue) : [];
   }
 
-  /** Jobs that wait in each queue, those that a lost worker had among them. */
+  /** Number of waiting jobs per queue, including those of a lost worker. */
   async waiting(): Promise<Record<string, number>> {
     this.connection.open();
-    const counted = this.queues().map(async (queue) => {
+    const countsPerQueue = this.queues().map(async (queue) => {
       const counts = await queue.getJobCounts('waiting', 'delayed', 'prioritized', 'active');
       return [queue.name, Object.values(counts).reduce((sum, count) => sum + count, 0)] as const;
     });
-    return Object.fromEntries(await Promise.all(counted));
+    return Object.fromEntries(await Promise.all(countsPerQueue));
   }
 
-  /** Takes every job out of these queues, before workers begin. */
   async drop(names: readonly string[]): Promise<void> {
     this.connection.open();
     for (const queue of this.queues())
       if (names.includes(queue.name)) await queue.obliterate({ force: true });
   }
 
-  /** Workers go first: what a running job needs, such as the database, is still there. */
+  /** Workers close first, while everything that a running job needs, such as the database, is still available. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     for (const watch of this.watches) watch.stop();
@@ -94,28 +93,28 @@ export class QueueSupervisor
     await this.connection.close();
   }
 
-  private read(): void {
+  private updateGauges(): void {
     const { metrics, clock, connection } = this;
     metrics.clockAhead.set({}, (clock.aheadMs ?? 0) / 1_000);
     metrics.workersRunning.set({}, this.workers.length > 0 && clock.isRight ? 1 : 0);
-    if (connection.pool !== null) readPool(metrics, 'queue', connection.pool);
+    if (connection.pool !== null) updatePoolGauges(metrics, 'queue', connection.pool);
   }
 
-  private begin(): void {
+  private createWorkers(): void {
     const hosts = this.instances().filter(
       (instance): instance is WorkerHost => instance instanceof WorkerHost,
     );
-    for (const host of hosts) this.bound(host);
+    for (const host of hosts) this.limitProcessing(host);
     this.modules.get(BullRegistrar, { strict: false }).register();
     this.workers = hosts.map((host) => host.worker);
     for (const worker of this.workers) this.observe(worker);
   }
 
   /** A job that does not end would keep its worker, and with it the service, from closing. */
-  private bound(host: WorkerHost): void {
+  private limitProcessing(host: WorkerHost): void {
     const process = host.process.bind(host) as (job: Job, token?: string) => Promise<unknown>;
     host.process = async (job, token) => {
-      // A worker that pauses still takes what it was waiting for.
+      // A pausing worker still takes the job it was waiting for.
       if (!this.clock.isRight) {
         await job.moveToWait(token);
         throw new WaitingError();
@@ -141,12 +140,12 @@ export class QueueSupervisor
     if (source !== undefined) this.watches.push(new QueueWatch(source, worker, this.metrics));
   }
 
-  /** A job without an attempt left stays among the failed ones, as a dead letter to look at and repeat. */
+  /** A job without remaining attempts stays among the failed ones, as a dead letter to examine and repeat. */
   private jobFailed(queue: string, job: Job | undefined, error: Error): void {
     this.metrics.jobs.inc({ queue, outcome: 'failed' });
-    const dead = job?.finishedOn !== undefined;
-    if (dead) this.metrics.deadJobs.inc({ queue });
-    const facts = { queue, job: job?.name, job_id: job?.id, attempts: job?.attemptsMade, error };
-    this.logger[dead ? 'error' : 'warn'](dead ? 'job given up' : 'job failed, will be repeated', facts);
+    const isDead = job?.finishedOn !== undefined;
+    if (isDead) this.metrics.deadJobs.inc({ queue });
+    const details = { queue, job: job?.name, job_id: job?.id, attempts: job?.attemptsMade, error };
+    this.logger[isDead ? 'error' : 'warn'](isDead ? 'job given up' : 'job failed, will be repeated', details);
   }
 }

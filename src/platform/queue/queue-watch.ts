@@ -3,15 +3,15 @@ import { monotonicMs, withDeadline } from '../../kernel';
 import type { Metrics } from '../metrics';
 import { LATE_AFTER_MS } from './job-rows';
 
-const EVERY_MS = 15_000;
-const ANSWER_DEADLINE_MS = 5_000;
-/** So many jobs are looked at for the oldest one: those that fail longest are among the last to be tried again. */
-const MOST_AGES = 100;
+const CHECK_INTERVAL_MS = 15_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
+/** Jobs sampled for the oldest one, since those that failed for the longest are retried among the last. */
+const MAX_SAMPLED_JOBS = 100;
 
-/** The watch notes whether the jobs of one queue are taken. A worker that takes none though some wait is broken. */
+/** Checks whether the jobs of one queue are taken. A worker that takes none although some wait is broken. */
 export class QueueWatch {
-  private readonly timer = setInterval(() => void this.look(), EVERY_MS).unref();
-  /** Jobs wait since then and this node has taken none. */
+  private readonly timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
+  /** Time since when jobs wait and this node has taken none. */
   private waitingSince: number | undefined;
 
   constructor(
@@ -34,18 +34,17 @@ export class QueueWatch {
     clearInterval(this.timer);
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     try {
-      const waiting = await withDeadline(ANSWER_DEADLINE_MS, this.count());
+      const waiting = await withDeadline(RESPONSE_TIMEOUT_MS, this.count());
       if (waiting === 0) this.waitingSince = undefined;
       else this.waitingSince ??= monotonicMs();
     } catch {
-      // Without an answer nothing is known; its outage is told by others.
+      // Without a response nothing is known; the outage is reported elsewhere.
       this.waitingSince = undefined;
     }
   }
 
-  /** Answers how many jobs no worker has taken. */
   private async count(): Promise<number> {
     const { queue, metrics, source } = this;
     const {
@@ -65,8 +64,8 @@ export class QueueWatch {
   private async oldest(): Promise<number[]> {
     const { source } = this;
     const lists = await Promise.all([
-      source.getJobs(['waiting'], 0, MOST_AGES, true),
-      source.getJobs(['delayed'], 0, MOST_AGES, false),
+      source.getJobs(['waiting'], 0, MAX_SAMPLED_JOBS, true),
+      source.getJobs(['delayed'], 0, MAX_SAMPLED_JOBS, false),
     ]);
     return lists.flat().map(({ timestamp }) => timestamp);
   }

@@ -9,11 +9,11 @@ import { QueueConnection } from './queue-connection';
 import { QueueSupervisor } from './queue-supervisor';
 
 export interface QueueModuleOptions {
-  /** The migrated database jobs are kept in while there is no Redis. */
+  /** The migrated database that keeps jobs if there is no Redis. */
   readonly databaseUrl: string;
-  /** Settles once it is; without it, it is migrated already. */
+  /** Settles once the database is migrated; undefined if it is already. */
   readonly databaseCurrent?: Promise<void>;
-  /** Queues and workers share so many connections; every worker keeps one for itself. */
+  /** Connections that queues and workers share; every worker keeps one for itself. */
   readonly poolSize?: number;
 }
 
@@ -31,7 +31,7 @@ class QueueConnectionModule {}
 
 @Module({})
 export class QueueModule {
-  /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
+  /** Workers start when QueueSupervisor.startWorkers is called, not with the application. */
   static forRoot({ databaseUrl, databaseCurrent, poolSize = 16 }: QueueModuleOptions): DynamicModule {
     const connection = {
       provide: QueueConnection,

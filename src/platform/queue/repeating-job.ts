@@ -4,18 +4,18 @@ import { MetadataScanner } from '@nestjs/core';
 const metadata = Symbol('repeating job');
 
 interface RepeatingJobRule {
-  /** One job of this name for all nodes; its row stays, so the name is not reused for something else. */
+  /** Name of a single job for all nodes; its row stays, so the name must not be reused. */
   readonly name: string;
-  /** It has five or six fields, in UTC. */
+  /** Five or six fields, in UTC. */
   readonly cron: string;
-  /** The signal ends then; what is left is done the next time. */
+  /** Time after which the signal aborts; remaining work is done the next time. */
   readonly deadlineMs?: number;
 }
 
 type Run = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * A method that runs by a schedule, on one of the nodes at a time. It belongs to a provider of any module, is safe to
+ * A method that runs by a schedule, on one node at a time. The method belongs to a provider of any module, is safe to
  * repeat, and ends soon after its signal.
  */
 export const RepeatingJob =
@@ -26,7 +26,7 @@ export const RepeatingJob =
 
 export interface RegisteredJob extends RepeatingJobRule {
   readonly run: Run;
-  /** It is not the service's own: it has places of its own, and no node is restarted for it. */
+  /** True for a job of an extension: such jobs have slots of their own, and no node is restarted for them. */
   readonly isForeign?: true;
   /** Runs as soon as the jobs start, whatever its schedule says. */
   readonly isDueAtStart?: true;

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../logging';
 
 /**
- * The client connects on its first command and never blocks callers. A command without a server fails within
+ * Creates a client that connects on its first command and never blocks callers. Without a server a command fails within
  * seconds, while the client reconnects in the background.
  */
 export function createRedisClient(url: string, logger: Logger): Redis {
@@ -13,15 +13,15 @@ export function createRedisClient(url: string, logger: Logger): Redis {
     maxRetriesPerRequest: 1,
     retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, 5_000),
   });
-  let reachable = true;
+  let isReachable = true;
   client.on('error', (error: Error) => {
-    // It warns once an outage, not once an attempt.
-    if (reachable) logger.warn('redis cannot be reached', { error });
-    reachable = false;
+    // Warns once per outage, not once per attempt.
+    if (isReachable) logger.warn('redis cannot be reached', { error });
+    isReachable = false;
   });
   client.on('ready', () => {
-    if (!reachable) logger.info('redis is back');
-    reachable = true;
+    if (!isReachable) logger.info('redis is back');
+    isReachable = true;
   });
   return client;
 }

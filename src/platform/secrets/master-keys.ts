@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 
 export interface MasterKey {
-  /** Says which key wrapped a record, and nothing about the key. */
+  /** Identifies the key that wrapped a record, without revealing anything about it. */
   readonly id: string;
   readonly key: Buffer;
 }
@@ -20,7 +20,7 @@ export function masterKeyOf(secret: string): MasterKey {
   };
 }
 
-/** The keys that records may be wrapped with: the first one wraps, the others are former ones and only read. */
+/** Keys that records can be wrapped with: the first one wraps, former ones only unwrap. */
 export class MasterKeys {
   readonly current: MasterKey;
   readonly former: readonly MasterKey[];
@@ -31,7 +31,7 @@ export class MasterKeys {
     this.byId = new Map(keys.map((key) => [key.id, key]));
   }
 
-  /** The setting has them in this order: the current key, then former ones, with commas between them. */
+  /** Parses the setting: the current key, then former ones, separated by commas. */
   static parse(setting: string): MasterKeys {
     const [current = '', ...former] = setting.split(',').map((text) => text.trim());
     return new MasterKeys([masterKeyOf(current), ...former.filter((text) => text !== '').map(masterKeyOf)]);

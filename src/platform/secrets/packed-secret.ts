@@ -2,18 +2,18 @@ import type { SealedSecret } from './secret-box';
 
 const LENGTH_BYTES = 2;
 
-type Head = Pick<SealedSecret, 'keyId' | 'wrappedKey'>;
+type PackedHead = Pick<SealedSecret, 'keyId' | 'wrappedKey'>;
 
-/** A sealed secret in one value: three parts with their length in front, then the ciphertext. */
+/** Packs a sealed secret into one value: three parts prefixed with their length, then the ciphertext. */
 export function packSealed({ keyId, wrappedKey, nonce, ciphertext }: SealedSecret): Buffer {
   return Buffer.concat([packHead({ keyId, wrappedKey }), ...part(nonce), ciphertext]);
 }
 
-/** Another master key changes only this head of a packed value. */
-export const packHead = ({ keyId, wrappedKey }: Head): Buffer =>
+/** A new master key changes only this head of a packed value. */
+export const packHead = ({ keyId, wrappedKey }: PackedHead): Buffer =>
   Buffer.concat([packedKeyId(keyId), ...part(wrappedKey)]);
 
-/** Packed values of a master key begin with these bytes. */
+/** Prefix of all values packed with a master key. */
 export const packedKeyId = (keyId: string): Buffer => Buffer.concat(part(Buffer.from(keyId)));
 
 export function unpackSealed(packed: Buffer): SealedSecret {
@@ -21,15 +21,15 @@ export function unpackSealed(packed: Buffer): SealedSecret {
   return { ...headIn(parts), nonce: parts.next(), ciphertext: parts.rest() };
 }
 
-/** It reads a value of which only the beginning is at hand. */
-export const headOf = (packed: Buffer): Head => headIn(partsOf(packed));
+/** Reads the head of a value of which only the beginning is available. */
+export const headOf = (packed: Buffer): PackedHead => headIn(partsOf(packed));
 
-interface Parts {
+interface PackedParts {
   next(): Buffer;
   rest(): Buffer;
 }
 
-function partsOf(packed: Buffer): Parts {
+function partsOf(packed: Buffer): PackedParts {
   let at = 0;
   return {
     next: () => {
@@ -41,7 +41,7 @@ function partsOf(packed: Buffer): Parts {
   };
 }
 
-function headIn(parts: Parts): Head {
+function headIn(parts: PackedParts): PackedHead {
   const keyId = parts.next().toString();
   return { keyId, wrappedKey: parts.next() };
 }

@@ -1,23 +1,23 @@
 import type { Database, Tx } from '../database';
 import type { MasterKey } from './master-keys';
 import { headOf, packHead, packedKeyId } from './packed-secret';
-import { rewrap, type SecretPlace } from './secret-box';
+import { rewrap, type SecretLocation } from './secret-box';
 import type { SealedColumn } from './sealed-column';
 
 interface RewrapSummary {
   readonly rewrapped: number;
-  /** Values that the old key did not open; they keep what they have. */
+  /** Values that the old key did not open; they stay unchanged. */
   readonly unreadable: readonly string[];
 }
 
 interface RewrapOptions {
   readonly batch?: number;
-  /** Puts a batch on record, in its transaction. */
+  /** Records a batch, in its transaction. */
   readonly record?: (tx: Tx, count: number) => Promise<void>;
 }
 
 const BATCH = 200;
-/** It is more than everything in front of the ciphertext. */
+/** Larger than everything before the ciphertext. */
 const HEAD_BYTES = 512;
 
 interface SealedRow {
@@ -28,8 +28,8 @@ interface SealedRow {
 }
 
 /**
- * Puts the values of a column under another master key, without reading what they encrypt. Batches commit on their own:
- * values that are done no longer name the old key, so an interrupted run is resumed by running it again.
+ * Re-encrypts the data keys of a column under another master key, without reading the secrets. Batches commit
+ * separately, so an interrupted run is resumed by running it again.
  */
 export async function rewrapColumn(
   database: Database,
@@ -42,10 +42,10 @@ export async function rewrapColumn(
   for (;;) {
     const { read, moved } = await database.transaction(
       async (tx) => {
-        const rows = await rowsUnder(tx, column, keys.from, { skip: unreadable.length, batch });
+        const rows = await readRowsWithKey(tx, column, keys.from, { skip: unreadable.length, batch });
         let done = 0;
         for (const row of rows) {
-          if (await moveOne(tx, column, row, keys)) done += 1;
+          if (await rewrapRow(tx, column, row, keys)) done += 1;
           else unreadable.push(`${column.table}.${column.column} of ${row.row}`);
         }
         if (done > 0) await record?.(tx, done);
@@ -58,8 +58,8 @@ export async function rewrapColumn(
   }
 }
 
-/** They are in the order of the table: those that cannot be read stay in front. */
-async function rowsUnder(
+/** Sorted in table order, so that unreadable rows stay in front. */
+async function readRowsWithKey(
   tx: Tx,
   { table, column, keyIdColumn, where = 'true', place }: SealedColumn,
   { id }: MasterKey,
@@ -82,17 +82,17 @@ async function rowsUnder(
   }));
 }
 
-/** It is false where the key does not open it. */
-async function moveOne(
+/** False if the key does not open the value. */
+async function rewrapRow(
   tx: Tx,
   { table, column, keyIdColumn, place }: SealedColumn,
   { at, row, host, wrapped }: SealedRow,
   { from, to }: { readonly from: MasterKey; readonly to: MasterKey },
 ): Promise<boolean> {
-  const where: SecretPlace = { table: place.table, row, field: place.field, host };
-  const moved = rewrap({ wrappedKey: wrapped }, where, from, to);
-  if (!moved.ok) return false;
-  const { keyId, wrappedKey } = moved.value;
+  const where: SecretLocation = { table: place.table, row, field: place.field, host };
+  const result = rewrap({ wrappedKey: wrapped }, where, from, to);
+  if (!result.ok) return false;
+  const { keyId, wrappedKey } = result.value;
   if (keyIdColumn !== undefined) {
     await tx.query(`UPDATE ${table} SET ${keyIdColumn} = $2, ${column} = $3 WHERE ctid = $1::tid`, [
       at,

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-type Family = 'ipv4' | 'ipv6';
+type AddressFamily = 'ipv4' | 'ipv6';
 
-/** These IPv4 addresses are not global unicast, or a cloud keeps its machine metadata behind them. */
-const refused4: readonly [string, number][] = [
+/** IPv4 addresses that are not global unicast, or at which a cloud keeps its machine metadata. */
+const blockedIpv4: readonly [string, number][] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8], // private
   ['100.64.0.0', 10], // carrier-grade NAT
@@ -23,32 +23,34 @@ const refused4: readonly [string, number][] = [
 ];
 
 /**
- * Of IPv6 only this block is global unicast. Outside it stay loopback, mapped IPv4, NAT64 (64:ff9b::/96),
- * unique local, link-local, site-local and multicast addresses.
+ * The only global unicast block of IPv6. Loopback, mapped IPv4, NAT64 (64:ff9b::/96), unique local, link-local,
+ * site-local and multicast addresses are outside.
  */
-const global6: readonly [string, number] = ['2000::', 3];
+const globalIpv6: readonly [string, number] = ['2000::', 3];
 
-const refused6: readonly [string, number][] = [
+const blockedIpv6: readonly [string, number][] = [
   ['2001::', 23], // protocol assignments, with Teredo and ORCHID
   ['2001:db8::', 32], // documentation
   ['2002::', 16], // 6to4: carries an IPv4 address of anybody's choice
   ['3fff::', 20], // documentation
 ];
 
-const refusedList = listOf([
-  ...refused4.map(([address, prefix]) => ({ address, prefix, family: 'ipv4' as const })),
-  ...refused6.map(([address, prefix]) => ({ address, prefix, family: 'ipv6' as const })),
+const blockedList = listOf([
+  ...blockedIpv4.map(([address, prefix]) => ({ address, prefix, family: 'ipv4' as const })),
+  ...blockedIpv6.map(([address, prefix]) => ({ address, prefix, family: 'ipv6' as const })),
 ]);
-const globalList = listOf([{ address: global6[0], prefix: global6[1], family: 'ipv6' }]);
+const globalList = listOf([{ address: globalIpv6[0], prefix: globalIpv6[1], family: 'ipv6' }]);
 
-export function listOf(networks: readonly { address: string; prefix: number; family: Family }[]): BlockList {
+export function listOf(
+  networks: readonly { address: string; prefix: number; family: AddressFamily }[],
+): BlockList {
   const list = new BlockList();
   for (const { address, prefix, family } of networks) list.addSubnet(address, prefix, family);
   return list;
 }
 
-/** It is `undefined` for what is no plain address, such as one with a zone. */
-export function familyOf(address: string): Family | undefined {
+/** Undefined if the text is no plain address, such as one with a zone. */
+export function familyOf(address: string): AddressFamily | undefined {
   if (address.includes('%')) return undefined;
   const version = isIP(address);
   return version === 0 ? undefined : version === 4 ? 'ipv4' : 'ipv6';
@@ -56,6 +58,6 @@ export function familyOf(address: string): Family | undefined {
 
 export function isGlobalUnicast(address: string): boolean {
   const family = familyOf(address);
-  if (!family || refusedList.check(address, family)) return false;
+  if (!family || blockedList.check(address, family)) return false;
   return family === 'ipv4' || globalList.check(address, family);
 }

@@ -1,4 +1,4 @@
-/** The bytes that came are no answer in HTTP. */
+/** The received bytes are no HTTP response. */
 export class BrokenAnswer extends Error {
   readonly code = 'SUPPLIER_BROKEN_ANSWER';
 
@@ -20,13 +20,13 @@ export class SupplierClosed extends Error {
 export class SupplierDeadline extends Error {
   readonly code = 'SUPPLIER_DEADLINE';
 
-  constructor(what: string, milliseconds: number) {
-    super(`the supplier ${what} ${milliseconds} ms`);
+  constructor(problem: string, milliseconds: number) {
+    super(`the supplier ${problem} ${milliseconds} ms`);
     this.name = 'SupplierDeadline';
   }
 }
 
-/** The proxy on the way did not let us through, or is not there. */
+/** The proxy on the route did not let the connection through, or is unreachable. */
 export class ProxyFailed extends Error {
   readonly code = 'PROXY_FAILED';
 

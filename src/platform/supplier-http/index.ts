@@ -1,5 +1,5 @@
 export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
-export { ChosenTransport } from './chosen-transport';
+export { SelectingTransport } from './selecting-transport';
 export { BrokenAnswer, ProxyFailed, SupplierDeadline } from './errors';
 export { NoProxy } from './egress/no-proxy';
 export { proxyAgent } from './egress/proxy-agent';

@@ -2,7 +2,7 @@ import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Settings } from '../config';
 import { AddressGuard } from './address-guard';
 import { SupplierTransport } from './supplier-transport';
-import { ChosenTransport } from './chosen-transport';
+import { SelectingTransport } from './selecting-transport';
 
 @Module({
   providers: [
@@ -14,7 +14,7 @@ import { ChosenTransport } from './chosen-transport';
     {
       provide: SupplierTransport,
       inject: [Settings, AddressGuard],
-      useFactory: (settings: Settings, guard: AddressGuard) => new ChosenTransport(settings, guard),
+      useFactory: (settings: Settings, guard: AddressGuard) => new SelectingTransport(settings, guard),
     },
   ],
   exports: [AddressGuard, SupplierTransport],

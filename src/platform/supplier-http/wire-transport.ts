@@ -1,4 +1,4 @@
-import { type Fault, fault, Pieces } from '../../kernel';
+import { type Fault, fault, ByteParts } from '../../kernel';
 import type { Settings } from '../config';
 import { type AddressGuard, AddressRefused } from './address-guard';
 import type { SupplierCall, SupplierHandler, SupplierRequest, SupplierTransport } from './supplier-transport';
@@ -7,15 +7,15 @@ import {
   Connection,
   ConnectionPool,
   connectorTo,
-  type Owner,
+  type ConnectionOwner,
   requestHead,
   WireCall,
 } from './wire';
 
-/** One call on every connection and as many waiting: a slow supplier must not fill the node with waiting calls. */
-const MOST_CALLS_PER_CONNECTION = 2;
+/** A call on every connection and as many waiting: a slow supplier must not fill the node with waiting calls. */
+const MAX_CALLS_PER_CONNECTION = 2;
 
-const full = ({ host }: URL): Fault =>
+const capacityFault = ({ host }: URL): Fault =>
   fault('capacity_exceeded', {
     status: 503,
     message: 'The supplier of this model has more calls waiting than it can answer. Try again in a moment.',
@@ -33,52 +33,50 @@ export type PoolSettings = Pick<
   | 'supplierTotalTimeoutMs'
 >;
 
-/** How connections to one origin are opened. */
 export interface Opener {
-  open(owner: Owner): Carrier;
+  open(owner: ConnectionOwner): Carrier;
 }
 
-/** A way to suppliers other than the direct one. */
-export interface Way {
+export interface IndirectRoute {
   openerTo(origin: URL): Opener;
-  /** A request line has this for the address of a call. */
+  /** Request target for the URL of a call. */
   targetOf(url: URL): string;
 }
 
 interface Origin {
   readonly pool: ConnectionPool;
   readonly host: string;
-  /** So many calls are under way or waiting. */
-  open: number;
-  readonly leave: () => void;
+  openCalls: number;
+  readonly onFinish: () => void;
 }
 
-interface Target {
+interface CallTarget {
   readonly origin: Origin;
   readonly path: string;
 }
 
-const nothing = new Pieces([]);
+const emptyBody = new ByteParts([]);
 
-/** Speaks HTTP/1.1 for us: one bounded connection pool for each origin, without redirects or retries. */
+/** HTTP/1.1 client with one bounded connection pool per origin, without redirects or retries. */
 export class WireTransport implements SupplierTransport {
   private readonly origins = new Map<string, Origin>();
-  /** Most calls reuse a parsed address. */
-  private targets = new WeakMap<URL, Target>();
+  /** Most calls reuse a parsed URL. */
+  private targets = new WeakMap<URL, CallTarget>();
 
   constructor(
     private readonly settings: PoolSettings,
     private readonly guard: AddressGuard,
-    private readonly way: Way | null = null,
+    private readonly route: IndirectRoute | null = null,
   ) {}
 
   dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
-    const { method, headers, body = nothing, changedMind } = request;
+    const { method, headers, body = emptyBody, changedMind } = request;
     const { settings } = this;
     const { origin, path } = this.targets.get(request.url) ?? this.targetOf(request.url);
-    if (origin.open >= settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(request.url);
+    if (origin.openCalls >= settings.supplierConnections * MAX_CALLS_PER_CONNECTION)
+      throw capacityFault(request.url);
     const pieces =
-      body instanceof Pieces ? body : new Pieces([typeof body === 'string' ? Buffer.from(body) : body]);
+      body instanceof ByteParts ? body : new ByteParts([typeof body === 'string' ? Buffer.from(body) : body]);
     const head = requestHead({ method, path, host: origin.host }, headers, pieces.length);
     const terms = {
       firstByteMs: request.firstByteMs ?? settings.supplierFirstByteTimeoutMs,
@@ -87,8 +85,8 @@ export class WireTransport implements SupplierTransport {
       changedMind,
       isBodiless: method === 'HEAD',
     };
-    origin.open += 1;
-    const call = new WireCall(head, pieces, handler, terms, origin.leave);
+    origin.openCalls += 1;
+    const call = new WireCall(head, pieces, handler, terms, origin.onFinish);
     origin.pool.send(call);
     return call;
   }
@@ -99,8 +97,8 @@ export class WireTransport implements SupplierTransport {
     this.targets = new WeakMap();
   }
 
-  private targetOf(url: URL): Target {
-    const path = this.way === null ? `${url.pathname}${url.search}` : this.way.targetOf(url);
+  private targetOf(url: URL): CallTarget {
+    const path = this.route === null ? `${url.pathname}${url.search}` : this.route.targetOf(url);
     const target = { origin: this.originOf(url), path };
     this.targets.set(url, target);
     return target;
@@ -111,16 +109,21 @@ export class WireTransport implements SupplierTransport {
     if (existing) return existing;
     const address = new URL(url.origin);
     const pool = new ConnectionPool({
-      ...(this.way?.openerTo(address) ?? this.directTo(address)),
+      ...(this.route?.openerTo(address) ?? this.directTo(address)),
       connections: this.settings.supplierConnections,
       restMs: this.settings.supplierRestMs,
-      // Sockets do not resolve a literal address, so that one is checked beforehand.
+      // Sockets do not resolve a literal address, so it is checked beforehand.
       check: () => {
         const checked = this.guard.checkBaseUrl(address.origin);
         return checked.ok ? null : new AddressRefused(address.host, checked.error);
       },
     });
-    const origin = { pool, host: address.host, open: 0, leave: (): void => void (origin.open -= 1) };
+    const origin = {
+      pool,
+      host: address.host,
+      openCalls: 0,
+      onFinish: (): void => void (origin.openCalls -= 1),
+    };
     this.origins.set(url.origin, origin);
     return origin;
   }

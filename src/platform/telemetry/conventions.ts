@@ -8,20 +8,20 @@
  */
 export interface Conventions {
   readonly metrics: ModelMetricNames;
-  /** The attribute of spans that counts tokens written to a supplier's cache. */
+  /** Span attribute for tokens written to a supplier's cache. */
   readonly cacheWriteTokens: string;
-  /** Tokens of pictures and sound have attributes of their own. */
-  readonly tellsModalities: boolean;
-  /** A message of an answer says why it ended. */
-  readonly tellsFinish: boolean;
+  /** Whether tokens of images and audio have attributes of their own. */
+  readonly hasModalities: boolean;
+  /** Whether a message of a response states why it ended. */
+  readonly hasFinishReason: boolean;
 }
 
-/** Null: there is no such metric. */
+/** Null if there is no such metric. */
 interface ModelMetricNames {
   readonly duration: string;
   readonly firstChunk: string;
   readonly nextChunk: string;
-  /** One histogram of both directions, told apart by `gen_ai.token.type`. */
+  /** Single histogram of both directions, distinguished by `gen_ai.token.type`. */
   readonly tokens: string | null;
   readonly inputTokens: string | null;
   readonly outputTokens: string | null;
@@ -62,13 +62,13 @@ const latest: Conventions = {
     },
   },
   cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
-  tellsModalities: true,
-  tellsFinish: false,
+  hasModalities: true,
+  hasFinishReason: false,
 };
 
 const operation = 'gen_ai.client.operation';
 
-const before: Conventions = {
+const version141: Conventions = {
   metrics: {
     duration: `${operation}.duration`,
     firstChunk: `${operation}.time_to_first_chunk`,
@@ -82,11 +82,11 @@ const before: Conventions = {
     used: null,
   },
   cacheWriteTokens: 'gen_ai.usage.cache_creation.input_tokens',
-  tellsModalities: false,
-  tellsFinish: true,
+  hasModalities: false,
+  hasFinishReason: true,
 };
 
-/** The value of `OTEL_SEMCONV_STABILITY_OPT_IN` that asks for the latest ones. */
+/** Value of `OTEL_SEMCONV_STABILITY_OPT_IN` that requests the latest names. */
 const OPTED_IN = 'gen_ai_latest_experimental';
 
 export function conventionsOf(settings: {
@@ -94,10 +94,10 @@ export function conventionsOf(settings: {
   readonly otelStability: string;
 }): Conventions {
   const isOptedIn = settings.otelStability.split(',').some((value) => value.trim() === OPTED_IN);
-  return settings.telemetryConventions === 'latest' || isOptedIn ? latest : before;
+  return settings.telemetryConventions === 'latest' || isOptedIn ? latest : version141;
 }
 
-/** Attributes that both have, and those of HTTP and of errors, which are stable (semantic-conventions 1.44). */
+/** Attributes of both versions, and the stable ones of HTTP and errors (semantic-conventions 1.44). */
 export const ATTRIBUTE = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
@@ -141,7 +141,7 @@ export const ATTRIBUTE = {
   status: 'http.response.status_code',
 } as const;
 
-/** Seconds, and tokens, as the conventions advise for histograms of each. */
+/** Histogram bounds for seconds and tokens, as the conventions advise. */
 export const SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ] as const;

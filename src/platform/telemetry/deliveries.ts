@@ -3,7 +3,6 @@ import type { ExportResult } from '@opentelemetry/core';
 import type { Logger } from '../logging';
 import type { Metrics } from '../metrics';
 
-/** What is delivered, as logs and metrics call it. */
 type Signal = 'traces' | 'metrics';
 
 interface Exporter<Item> {
@@ -11,7 +10,7 @@ interface Exporter<Item> {
 }
 
 /**
- * Watches what becomes of deliveries. A receiver that is away is told once, and once more when it is back; in between
+ * Observes the outcome of deliveries. An unavailable receiver is logged once, and once more when it is back; in between
  * its failures are counted.
  */
 export class DeliveryWatch {
@@ -24,19 +23,19 @@ export class DeliveryWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** The same exporter, watched. */
-  on<Item, Watched extends Exporter<Item>>(exporter: Watched): Watched {
+  /** Returns the exporter with its deliveries observed. */
+  observe<Item, Watched extends Exporter<Item>>(exporter: Watched): Watched {
     const deliver = exporter.export.bind(exporter);
     exporter.export = (items: Item, done: (result: ExportResult) => void): void =>
       deliver(items, (result) => {
-        // The package has 0 for a success, and is loaded only where something is sent.
-        this.ended(Number(result.code) === 0 ? null : (result.error ?? new Error('it was not taken')));
+        // The package uses 0 for success, and is loaded only if something is sent.
+        this.onResult(Number(result.code) === 0 ? null : (result.error ?? new Error('it was not taken')));
         done(result);
       });
     return exporter;
   }
 
-  private ended(error: Error | null): void {
+  private onResult(error: Error | null): void {
     const { signal, logger } = this;
     this.metrics.telemetryExports.inc({ signal, outcome: error === null ? 'sent' : 'failed' });
     const receiver = new URL(this.url).host;
@@ -51,17 +50,17 @@ export class DeliveryWatch {
   }
 }
 
-/** The message and the status or code; what a receiver wrote besides is not for the log. */
+/** Message and status or code; other text of a receiver does not belong in the log. */
 function reasonOf(error: Error): string {
   const code: unknown = Reflect.get(error, 'code');
   const isCode = typeof code === 'number' || (typeof code === 'string' && !error.message.includes(code));
   return [error.message, ...(isCode ? [String(code)] : [])].join(', ') || error.name;
 }
 
-/** The SDK counts finished spans with this counter of its own: https://opentelemetry.io/docs/specs/semconv/otel/sdk-metrics/ */
+/** Counter with which the SDK counts finished spans: https://opentelemetry.io/docs/specs/semconv/otel/sdk-metrics/ */
 const PROCESSED = 'otel.sdk.processor.span.processed';
 
-/** Counts what became of spans. */
+/** Counts the outcomes of spans. */
 export function spanCounts(metrics: Metrics): MeterProvider {
   const counter = {
     add(count: number, attributes?: object): void {

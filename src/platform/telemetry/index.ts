@@ -2,4 +2,4 @@ export { ATTRIBUTE, type Conventions, conventionsOf } from './conventions';
 export { type CallKind, type CallSeries, ModelMetrics } from './model-metrics';
 export { Telemetry } from './telemetry';
 export { TelemetryModule } from './telemetry.module';
-export type { OpenSpan, Told } from './open-span';
+export type { OpenSpan, SpanAttributes } from './open-span';

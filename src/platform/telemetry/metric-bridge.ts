@@ -10,17 +10,16 @@ import {
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
 import { Distribution, type Metrics } from '../metrics';
-import type { Attributes, Cells, Description } from './cells';
+import type { MetricAttributes, MetricStore, InstrumentDescription } from './metric-store';
 import { hrTime } from './open-span';
 
-/** A histogram as it stands: how many fell into each bucket, and their sum. */
 interface Buckets {
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-interface Series<Value> {
-  readonly attributes: Attributes;
+interface AttributedValue<Value> {
+  readonly attributes: MetricAttributes;
   readonly value: Value;
 }
 
@@ -36,18 +35,17 @@ interface PromMetric {
 }
 
 /**
- * Gives what the product counts to the SDK's reader: the metrics of `/metrics`, and those of the GenAI conventions.
- * The reader sends what a producer gives as it is, so deltas are made here.
+ * Passes the product's counts to the SDK's reader: the metrics of `/metrics`, and those of the GenAI conventions. The
+ * reader sends the values unchanged, so deltas are computed here.
  */
 export class MetricBridge implements MetricProducer {
   private readonly startedAt: HrTime;
   private lastAt: HrTime;
-  /** What was sent last, by metric and attributes. */
-  private readonly before = new Map<string, number | Buckets>();
+  private readonly lastSent = new Map<string, number | Buckets>();
 
   constructor(
     private readonly scope: string,
-    private readonly cells: Cells,
+    private readonly cells: MetricStore,
     private readonly metrics: Metrics,
     private readonly isDelta: boolean,
   ) {
@@ -103,14 +101,18 @@ export class MetricBridge implements MetricProducer {
           const { bounds, series } = bucketsIn(metric);
           return [this.histograms(description, bounds, now, series)];
         }
-        // Nothing of ours is a summary.
+        // The product has no summaries.
         default:
           return [];
       }
     });
   }
 
-  private gauge(description: Description, now: HrTime, series: readonly Series<number>[]): MetricData {
+  private gauge(
+    description: InstrumentDescription,
+    now: HrTime,
+    series: readonly AttributedValue<number>[],
+  ): MetricData {
     return {
       descriptor: descriptorOf(description),
       aggregationTemporality: AggregationTemporality.CUMULATIVE,
@@ -119,30 +121,34 @@ export class MetricBridge implements MetricProducer {
     };
   }
 
-  private sums(description: Description, now: HrTime, series: readonly Series<number>[]): MetricData {
+  private sums(
+    description: InstrumentDescription,
+    now: HrTime,
+    series: readonly AttributedValue<number>[],
+  ): MetricData {
     return {
       descriptor: descriptorOf(description),
       aggregationTemporality: this.temporality,
       dataPointType: DataPointType.SUM,
       isMonotonic: true,
       dataPoints: series.map(({ attributes, value }) =>
-        this.point(attributes, this.since(description, attributes, value, lessNumber), now),
+        this.point(attributes, this.sinceLastSent(description, attributes, value, subtractNumbers), now),
       ),
     };
   }
 
   private histograms(
-    description: Description,
+    description: InstrumentDescription,
     bounds: readonly number[],
     now: HrTime,
-    series: readonly Series<Buckets>[],
+    series: readonly AttributedValue<Buckets>[],
   ): MetricData {
     return {
       descriptor: descriptorOf(description),
       aggregationTemporality: this.temporality,
       dataPointType: DataPointType.HISTOGRAM,
       dataPoints: series.map(({ attributes, value }) => {
-        const { counts, sum } = this.since(description, attributes, value, lessBuckets);
+        const { counts, sum } = this.sinceLastSent(description, attributes, value, subtractBuckets);
         const histogram: Histogram = {
           buckets: { boundaries: [...bounds], counts: [...counts] },
           sum,
@@ -157,21 +163,21 @@ export class MetricBridge implements MetricProducer {
     return this.isDelta ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE;
   }
 
-  private since<Value extends number | Buckets>(
-    { name }: Description,
-    attributes: Attributes,
+  private sinceLastSent<Value extends number | Buckets>(
+    { name }: InstrumentDescription,
+    attributes: MetricAttributes,
     value: Value,
-    less: (value: Value, before: Value) => Value,
+    subtract: (value: Value, before: Value) => Value,
   ): Value {
     if (!this.isDelta) return value;
     const key = name + JSON.stringify(attributes);
-    const before = this.before.get(key) as Value | undefined;
-    this.before.set(key, value);
-    return before === undefined ? value : less(value, before);
+    const previous = this.lastSent.get(key) as Value | undefined;
+    this.lastSent.set(key, value);
+    return previous === undefined ? value : subtract(value, previous);
   }
 
   private point<Value>(
-    attributes: Attributes,
+    attributes: MetricAttributes,
     value: Value,
     endTime: HrTime,
     startTime = this.isDelta ? this.lastAt : this.startedAt,
@@ -180,13 +186,13 @@ export class MetricBridge implements MetricProducer {
   }
 }
 
-const lessNumber = (value: number, before: number): number => value - before;
-const lessBuckets = (value: Buckets, before: Buckets): Buckets => ({
-  counts: value.counts.map((count, place) => count - (before.counts[place] ?? 0)),
-  sum: value.sum - before.sum,
+const subtractNumbers = (value: number, previous: number): number => value - previous;
+const subtractBuckets = (value: Buckets, previous: Buckets): Buckets => ({
+  counts: value.counts.map((count, index) => count - (previous.counts[index] ?? 0)),
+  sum: value.sum - previous.sum,
 });
 
-const descriptorOf = ({ name, unit, text }: Description): MetricData['descriptor'] => ({
+const descriptorOf = ({ name, unit, text }: InstrumentDescription): MetricData['descriptor'] => ({
   name,
   description: text,
   unit,
@@ -196,15 +202,19 @@ const descriptorOf = ({ name, unit, text }: Description): MetricData['descriptor
 const unitOf = (name: string): string =>
   /_seconds(_total)?$/.test(name) ? 's' : /_bytes$/.test(name) ? 'By' : '';
 
-/** The counts of buckets, one by one instead of added up, for each set of labels. */
-function bucketsIn({ name, values }: PromMetric): { bounds: number[]; series: Series<Buckets>[] } {
+/** Counts per bucket, no longer cumulative, for each set of labels. */
+function bucketsIn({ name, values }: PromMetric): { bounds: number[]; series: AttributedValue<Buckets>[] } {
   const bounds = new Set<number>();
-  const found = new Map<string, { attributes: Attributes; counts: number[]; sum: number; below: number }>();
+  const seriesByLabels = new Map<
+    string,
+    { attributes: MetricAttributes; counts: number[]; sum: number; below: number }
+  >();
   for (const { labels, value, metricName } of values) {
     const { le, ...attributes } = labels;
     const key = JSON.stringify(attributes);
-    let series = found.get(key);
-    if (series === undefined) found.set(key, (series = { attributes, counts: [], sum: 0, below: 0 }));
+    let series = seriesByLabels.get(key);
+    if (series === undefined)
+      seriesByLabels.set(key, (series = { attributes, counts: [], sum: 0, below: 0 }));
     if (metricName === `${name}_sum`) series.sum = value;
     if (metricName !== `${name}_bucket`) continue;
     series.counts.push(value - series.below);
@@ -213,7 +223,7 @@ function bucketsIn({ name, values }: PromMetric): { bounds: number[]; series: Se
   }
   return {
     bounds: [...bounds],
-    series: [...found.values()].map(({ attributes, counts, sum }) => ({
+    series: [...seriesByLabels.values()].map(({ attributes, counts, sum }) => ({
       attributes,
       value: { counts, sum },
     })),

@@ -2,95 +2,96 @@ import type { Attributes, HrTime, Link, SpanContext, SpanStatus } from '@opentel
 import type { ReadableSpan, TimedEvent } from '@opentelemetry/sdk-trace';
 import { monotonicMs } from '../../kernel';
 
-export type Value = string | number | boolean | readonly string[];
-export type Told = Readonly<Record<string, Value>>;
+export type SpanValue = string | number | boolean | readonly string[];
+export type SpanAttributes = Readonly<Record<string, SpanValue>>;
 
 export interface SpanStart {
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client';
-  /** What many spans have in common: one object for all of them, which is written into bytes once. */
-  readonly shared?: Told;
-  /** By the clock of `monotonicMs`; left out: now. */
+  /** Attributes shared by many spans: one object for all of them, which is serialised once. */
+  readonly shared?: SpanAttributes;
+  /** By the clock of `monotonicMs`; defaults to now. */
   readonly startedMs?: number;
-  /** It follows this one, which stands beside it in the trace. */
-  readonly after?: { readonly span: OpenSpan; readonly attributes: Told };
+  /** A preceding span next to this one in the trace. */
+  readonly after?: { readonly span: OpenSpan; readonly attributes: SpanAttributes };
 }
 
-/** Where spans come from, and go to once they have ended. */
-export interface SpanHome {
+/** Creates spans, and receives them when they have ended. */
+export interface SpanFactory {
   readonly resource: ReadableSpan['resource'];
   readonly scope: ReadableSpan['instrumentationScope'];
-  below(parent: OpenSpan, start: SpanStart): OpenSpan;
-  ended(span: OpenSpan): void;
+  createChild(parent: OpenSpan, start: SpanStart): OpenSpan;
+  onSpanEnd(span: OpenSpan): void;
   headersFor(context: SpanContext): Record<string, string>;
 }
 
-export interface ToldEvent {
+export interface SpanEvent {
   readonly name: string;
   readonly at: number;
-  readonly attributes: Told;
+  readonly attributes: SpanAttributes;
 }
 
-export const NOTHING_SHARED: Told = Object.freeze({});
+export const NO_SHARED_ATTRIBUTES: SpanAttributes = Object.freeze({});
 
 /**
- * A span as the SDK's processor and exporters read one. Those that the SDK makes check and copy every attribute, which
- * costs several times as much.
+ * A span as the SDK's processor and exporters read it. The SDK's own spans check and copy every attribute, which costs
+ * several times as much.
  */
 export class OpenSpan implements ReadableSpan {
   readonly name: string;
-  readonly shared: Told;
-  /** Names and values by turns. */
-  readonly own: Value[] = [];
-  readonly told: ToldEvent[] = [];
+  readonly shared: SpanAttributes;
+  /** Names and values, alternating. */
+  readonly ownAttributes: SpanValue[] = [];
+  readonly recordedEvents: SpanEvent[] = [];
   readonly after: SpanStart['after'];
   /** Milliseconds since the epoch, with fractions. */
   readonly startedAt: number;
   endedAt = 0;
   isError = false;
-  private readonly of: SpanStart['kind'];
+  private readonly startKind: SpanStart['kind'];
 
   constructor(
-    private readonly home: SpanHome,
+    private readonly factory: SpanFactory,
     { name, kind, shared, startedMs, after }: SpanStart,
     private readonly context: SpanContext,
     readonly parentSpanContext: SpanContext | undefined,
-    /** What the clock of `monotonicMs` is behind the wall's: one for a whole trace, so that its times agree. */
+    /**
+     * Offset of the wall clock from the clock of `monotonicMs`; the same for an entire trace, so that its times agree.
+     */
     readonly clockOffset: number,
   ) {
     this.name = name;
-    this.of = kind;
-    this.shared = shared ?? NOTHING_SHARED;
+    this.startKind = kind;
+    this.shared = shared ?? NO_SHARED_ATTRIBUTES;
     this.startedAt = (startedMs ?? monotonicMs()) + clockOffset;
     this.after = after;
   }
 
   child(start: SpanStart): OpenSpan {
-    return this.home.below(this, start);
+    return this.factory.createChild(this, start);
   }
 
-  /** What is undefined is not told. */
-  set(name: string, value: Value | undefined): void {
-    if (value !== undefined) this.own.push(name, value);
+  set(name: string, value: SpanValue | undefined): void {
+    if (value !== undefined) this.ownAttributes.push(name, value);
   }
 
-  event(name: string, attributes: Told): void {
-    this.told.push({ name, at: monotonicMs() + this.clockOffset, attributes });
+  event(name: string, attributes: SpanAttributes): void {
+    this.recordedEvents.push({ name, at: monotonicMs() + this.clockOffset, attributes });
   }
 
-  failed(): void {
+  markFailed(): void {
     this.isError = true;
   }
 
-  /** By the clock of `monotonicMs`; left out: now. It ends once. */
+  /** Ends the span, once; by the clock of `monotonicMs`, defaulting to now. */
   end(endedMs = monotonicMs()): void {
     this.endedAt = Math.max(this.startedAt, endedMs + this.clockOffset);
-    this.home.ended(this);
+    this.factory.onSpanEnd(this);
   }
 
-  /** The header fields that tell another server of it. */
+  /** Header fields that announce the span to another server. */
   headers(): Record<string, string> {
-    return this.home.headersFor(this.context);
+    return this.factory.headersFor(this.context);
   }
 
   spanContext(): SpanContext {
@@ -98,17 +99,18 @@ export class OpenSpan implements ReadableSpan {
   }
 
   get kind(): ReadableSpan['kind'] {
-    return { internal: 0, server: 1, client: 2 }[this.of];
+    return { internal: 0, server: 1, client: 2 }[this.startKind];
   }
 
   get attributes(): Attributes {
-    const all: Record<string, Value> = { ...this.shared };
-    for (let at = 0; at < this.own.length; at += 2) all[String(this.own[at])] = this.own[at + 1]!;
+    const all: Record<string, SpanValue> = { ...this.shared };
+    for (let at = 0; at < this.ownAttributes.length; at += 2)
+      all[String(this.ownAttributes[at])] = this.ownAttributes[at + 1]!;
     return all;
   }
 
   get events(): TimedEvent[] {
-    return this.told.map(({ name, at, attributes }) => ({
+    return this.recordedEvents.map(({ name, at, attributes }) => ({
       name,
       time: hrTime(at),
       attributes: attributes,
@@ -143,11 +145,11 @@ export class OpenSpan implements ReadableSpan {
   }
 
   get resource(): ReadableSpan['resource'] {
-    return this.home.resource;
+    return this.factory.resource;
   }
 
   get instrumentationScope(): ReadableSpan['instrumentationScope'] {
-    return this.home.scope;
+    return this.factory.scope;
   }
 
   get droppedAttributesCount(): number {

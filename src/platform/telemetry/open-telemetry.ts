@@ -31,16 +31,16 @@ import type { Targets } from './targets';
 import { Traces } from './traces';
 
 const SCOPE = 'switchboard';
-/** What is still to be delivered at the end may take so long. */
-const FLUSH_MS = 2_000;
+/** Maximum time for delivering the rest when the service stops. */
+const FLUSH_TIMEOUT_MS = 2_000;
 
-export interface Running {
+export interface RunningTelemetry {
   readonly traces: Traces | null;
   readonly models: ModelMetrics | null;
   readonly stop: () => Promise<void>;
 }
 
-interface Parts {
+interface TelemetryDependencies {
   readonly settings: Settings;
   readonly version: string;
   readonly metrics: Metrics;
@@ -48,45 +48,45 @@ interface Parts {
 }
 
 /**
- * Starts the SDK. This file and those it alone imports are the only ones that load packages of OpenTelemetry beyond its
- * interface, and nothing imports this file where nothing is sent.
+ * Starts the SDK. Only this file and its own imports load packages of OpenTelemetry beyond its interface, and this file
+ * is imported only if something is sent.
  */
-export function startOpenTelemetry(targets: Targets, parts: Parts): Running {
-  const resource = resourceOf(parts);
-  const processor = targets.traces === null ? null : processorFor(targets.traces, parts);
-  const models = targets.metrics === null ? null : new ModelMetrics(conventionsOf(parts.settings));
-  const metering =
+export function startOpenTelemetry(targets: Targets, dependencies: TelemetryDependencies): RunningTelemetry {
+  const resource = resourceOf(dependencies);
+  const processor = targets.traces === null ? null : processorFor(targets.traces, dependencies);
+  const models = targets.metrics === null ? null : new ModelMetrics(conventionsOf(dependencies.settings));
+  const meters =
     targets.metrics === null || models === null
       ? null
-      : meterProvider(targets.metrics, resource, models, parts);
+      : meterProvider(targets.metrics, resource, models, dependencies);
   const stop = async (): Promise<void> => {
-    const ended = Promise.allSettled([processor?.shutdown(), metering?.shutdown()]);
-    await Promise.race([ended, delay(FLUSH_MS, undefined, { ref: false })]);
+    const ended = Promise.allSettled([processor?.shutdown(), meters?.shutdown()]);
+    await Promise.race([ended, delay(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
   };
   return {
     traces:
       processor &&
       new Traces({
-        sampler: samplerOf(parts.settings),
+        sampler: samplerOf(dependencies.settings),
         ids: new RandomIdGenerator(),
         processor,
         propagator: new W3CTraceContextPropagator(),
         resource,
-        scope: { name: SCOPE, version: parts.version },
+        scope: { name: SCOPE, version: dependencies.version },
       }),
     models,
     stop,
   };
 }
 
-function processorFor(url: string, { settings, metrics, logger }: Parts): BatchSpanProcessor {
+function processorFor(url: string, { settings, metrics, logger }: TelemetryDependencies): BatchSpanProcessor {
   const options = exporterOptions(url, settings.otlpTracesHeaders, settings);
   const exporter: SpanExporter =
     settings.otlpProtocol === 'http/json'
       ? new JsonTraceExporter(options)
       : new ProtobufTraceExporter(options);
   return new BatchSpanProcessor({
-    exporter: new DeliveryWatch('traces', url, metrics, logger).on(exporter),
+    exporter: new DeliveryWatch('traces', url, metrics, logger).observe(exporter),
     maxQueueSize: settings.otelSpanQueue,
     maxExportBatchSize: settings.otelSpanBatch,
     scheduledDelayMillis: settings.otelSpanDelayMs,
@@ -99,14 +99,14 @@ function meterProvider(
   url: string,
   resource: Resource,
   models: ModelMetrics,
-  { settings, metrics, logger }: Parts,
+  { settings, metrics, logger }: TelemetryDependencies,
 ): MeterProvider {
   const options = exporterOptions(url, settings.otlpMetricsHeaders, settings);
   const exporter =
     settings.otlpProtocol === 'http/json' ? new JsonMetricExporter(options) : new OTLPMetricExporter(options);
   const isDelta = settings.otlpTemporality !== 'cumulative';
   const reader = new PeriodicExportingMetricReader({
-    exporter: new DeliveryWatch('metrics', url, metrics, logger).on(exporter),
+    exporter: new DeliveryWatch('metrics', url, metrics, logger).observe(exporter),
     exportIntervalMillis: settings.otelMetricIntervalMs,
     exportTimeoutMillis: Math.min(settings.otelMetricTimeoutMs, settings.otelMetricIntervalMs),
     metricProducers: [new MetricBridge(SCOPE, models.cells, metrics, isDelta)],
@@ -114,7 +114,7 @@ function meterProvider(
   return new MeterProvider({ resource, readers: [reader] });
 }
 
-/** All that the packages would otherwise read from the environment is given, so that the settings decide. */
+/** Everything that the packages would otherwise read from the environment is passed, so that the settings decide. */
 function exporterOptions(url: string, headers: Readonly<Record<string, string>>, settings: Settings) {
   const { otlpCertificate: ca, otlpClientCertificate: cert, otlpClientKey: key, egressCa } = settings;
   const agentOptions = {
@@ -129,7 +129,7 @@ function exporterOptions(url: string, headers: Readonly<Record<string, string>>,
     url,
     headers: { ...settings.otlpHeaders, ...headers },
     timeoutMillis: settings.otlpTimeoutMs,
-    // The package has this as an enumeration.
+    // The package declares an enumeration.
     compression: settings.otlpCompression as never,
     userAgent: 'Switchboard',
     httpAgentOptions: agent === null ? agentOptions : () => agent,
@@ -147,15 +147,15 @@ function samplerOf({ otelSampler, otelSamplerShare }: Settings): Sampler {
   return parent === undefined ? root : new ParentBasedSampler({ root });
 }
 
-/** The name of a service in its attributes counts where no other is set. */
-function resourceOf({ settings, version }: Parts): Resource {
+/** A service name among the attributes applies if no other is set. */
+function resourceOf({ settings, version }: TelemetryDependencies): Resource {
   const { otelServiceName, otelResourceAttributes } = settings;
-  const own = resourceFromAttributes({
+  const ownResource = resourceFromAttributes({
     'service.name': 'switchboard',
     'service.version': version,
     'service.instance.id': randomUUID(),
     ...otelResourceAttributes,
     ...(otelServiceName !== undefined && { 'service.name': otelServiceName }),
   });
-  return defaultResource().merge(own);
+  return defaultResource().merge(ownResource);
 }

@@ -6,7 +6,7 @@ import {
 import { ProtobufTraceSerializer, TraceExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { OpenSpan } from './open-span';
-import { traceRequest } from './span-bytes';
+import { traceRequest } from './trace-request';
 
 /** The exporter of the SDK for protobuf over HTTP, with our own writer of spans. */
 export class ProtobufTraceExporter extends OTLPExporterBase<ReadableSpan[]> implements SpanExporter {
@@ -17,7 +17,7 @@ export class ProtobufTraceExporter extends OTLPExporterBase<ReadableSpan[]> impl
           'Content-Type': 'application/x-protobuf',
         }),
         {
-          // Only spans of ours come here.
+          // Only our own spans arrive here.
           serializeRequest: (spans) => traceRequest(spans as unknown as readonly OpenSpan[]),
           deserializeResponse: (bytes) => ProtobufTraceSerializer.deserializeResponse(bytes),
         },

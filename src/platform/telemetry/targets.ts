@@ -1,6 +1,5 @@
 import type { Settings } from '../config';
 
-/** Where traces and metrics are sent; null: nowhere. */
 export interface Targets {
   readonly traces: string | null;
   readonly metrics: string | null;
@@ -8,8 +7,8 @@ export interface Targets {
 
 export function targetsOf(settings: Settings): Targets | null {
   if (settings.otelDisabled) return null;
-  const target = (of: 'otlp' | 'none', own: string | undefined, path: string): string | null =>
-    of === 'none' ? null : (own ?? below(settings.otlpEndpoint, path));
+  const target = (exporter: 'otlp' | 'none', ownEndpoint: string | undefined, path: string): string | null =>
+    exporter === 'none' ? null : (ownEndpoint ?? joinPath(settings.otlpEndpoint, path));
   const targets = {
     traces: target(settings.otelTracesExporter, settings.otlpTracesEndpoint, 'v1/traces'),
     metrics: target(settings.otelMetricsExporter, settings.otlpMetricsEndpoint, 'v1/metrics'),
@@ -17,5 +16,5 @@ export function targetsOf(settings: Settings): Targets | null {
   return targets.traces === null && targets.metrics === null ? null : targets;
 }
 
-const below = (base: string | undefined, path: string): string | null =>
+const joinPath = (base: string | undefined, path: string): string | null =>
   base === undefined ? null : `${base.replace(/\/$/, '')}/${path}`;

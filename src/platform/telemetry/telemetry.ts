@@ -4,21 +4,21 @@ import type { Logger } from '../logging';
 import type { Metrics } from '../metrics';
 import type { ModelMetrics } from './model-metrics';
 import { ATTRIBUTE } from './conventions';
-import type { Told } from './open-span';
-import type { Running } from './open-telemetry';
+import type { SpanAttributes } from './open-span';
+import type { RunningTelemetry } from './open-telemetry';
 import { targetsOf } from './targets';
 import type { Traces } from './traces';
 
-const OFF: Running = { traces: null, models: null, stop: () => Promise.resolve() };
+const OFF: RunningTelemetry = { traces: null, models: null, stop: () => Promise.resolve() };
 
-/** Traces and metrics by OpenTelemetry, where the operator named a receiver. */
+/** Traces and metrics by OpenTelemetry, if the operator named a receiver. */
 export class Telemetry implements OnApplicationShutdown {
-  /** Null: no traces are sent. */
+  /** Null if no traces are sent. */
   readonly traces: Traces | null;
-  /** Null: no metrics are sent. */
+  /** Null if no metrics are sent. */
   readonly models: ModelMetrics | null;
 
-  private constructor(private readonly running: Running) {
+  private constructor(private readonly running: RunningTelemetry) {
     this.traces = running.traces;
     this.models = running.models;
   }
@@ -33,23 +33,27 @@ export class Telemetry implements OnApplicationShutdown {
     return new Telemetry(startOpenTelemetry(targets, { settings, ...parts }));
   }
 
-  /** Work that no request asks for is a trace of its own, where the sampler takes it. */
-  async within<Result>(name: string, facts: Told, work: () => Promise<Result>): Promise<Result> {
-    const span = this.traces?.begin({ name, kind: 'internal' }) ?? null;
+  /** Runs work outside a request as a trace of its own, if the sampler takes it. */
+  async trace<Result>(
+    name: string,
+    attributes: SpanAttributes,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const span = this.traces?.startTrace({ name, kind: 'internal' }) ?? null;
     if (span === null) return work();
-    for (const [fact, value] of Object.entries(facts)) span.set(fact, value);
+    for (const [key, value] of Object.entries(attributes)) span.set(key, value);
     try {
       return await work();
     } catch (error) {
       span.set(ATTRIBUTE.errorType, error instanceof Error ? error.name : '_OTHER');
-      span.failed();
+      span.markFailed();
       throw error;
     } finally {
       span.end();
     }
   }
 
-  /** What is left is delivered, within a bound. */
+  /** Delivers the rest, within a time limit. */
   onApplicationShutdown(): Promise<void> {
     return this.running.stop();
   }

@@ -14,9 +14,8 @@ import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { monotonicMs } from '../../kernel';
-import { OpenSpan, type SpanHome, type SpanStart } from './open-span';
+import { OpenSpan, type SpanFactory, type SpanStart } from './open-span';
 
-/** The parts of the SDK that spans are made with. */
 export interface SpanParts {
   readonly sampler: Sampler;
   readonly ids: IdGenerator;
@@ -28,20 +27,26 @@ export interface SpanParts {
 
 /** `RECORD_AND_SAMPLED`; a constant of a package that is loaded only where traces are sent. */
 const SAMPLED = 2;
-const NOTHING = {};
+const NO_HEADERS = {};
 
-/** Makes the spans of requests. */
-export class Traces implements SpanHome {
+export class Traces implements SpanFactory {
   constructor(private readonly parts: SpanParts) {}
 
-  /** A span without one above it in this process. Null: the sampler left it out. */
-  begin(start: SpanStart, headers: IncomingHttpHeaders = NOTHING): OpenSpan | null {
+  /** Starts a span without a parent in this process; null if the sampler drops it. */
+  startTrace(start: SpanStart, headers: IncomingHttpHeaders = NO_HEADERS): OpenSpan | null {
     const { sampler, ids } = this.parts;
     const { name, kind } = start;
-    const above = this.contextIn(headers);
-    const parent = above === ROOT_CONTEXT ? undefined : trace.getSpanContext(above);
+    const parentContext = this.contextIn(headers);
+    const parent = parentContext === ROOT_CONTEXT ? undefined : trace.getSpanContext(parentContext);
     const traceId = parent?.traceId ?? ids.generateTraceId();
-    const { decision, traceState } = sampler.shouldSample(above, traceId, name, kinds[kind], NOTHING, []);
+    const { decision, traceState } = sampler.shouldSample(
+      parentContext,
+      traceId,
+      name,
+      kinds[kind],
+      NO_HEADERS,
+      [],
+    );
     if (Number(decision) !== SAMPLED) return null;
     const context = {
       traceId,
@@ -52,21 +57,19 @@ export class Traces implements SpanHome {
     return new OpenSpan(this, start, context, parent, Date.now() - monotonicMs());
   }
 
-  /** A span below another one. */
-  below(parent: OpenSpan, start: SpanStart): OpenSpan {
+  createChild(parent: OpenSpan, start: SpanStart): OpenSpan {
     const context = { ...parent.spanContext(), spanId: this.parts.ids.generateSpanId() };
     return new OpenSpan(this, start, context, parent.spanContext(), parent.clockOffset);
   }
 
-  ended(span: OpenSpan): void {
+  onSpanEnd(span: OpenSpan): void {
     this.parts.processor.onEnd(span);
   }
 
-  /** The header fields that tell another server of a span. */
   headersFor(context: SpanContext): Record<string, string> {
     const carrier: Record<string, string> = {};
-    const above = trace.setSpanContext(ROOT_CONTEXT, context);
-    this.parts.propagator.inject(above, carrier, defaultTextMapSetter);
+    const parentContext = trace.setSpanContext(ROOT_CONTEXT, context);
+    this.parts.propagator.inject(parentContext, carrier, defaultTextMapSetter);
     return carrier;
   }
 

@@ -16,25 +16,25 @@ import { ClientAddress, type HttpRequest } from '../../web';
 
 export const accountMailQueue = 'account-mail';
 
-/** It says why routes that answer the same to everybody write no entry themselves. */
-export const laterOnRecord = {
+/** Reason why routes with a uniform response write no activity entry themselves. */
+export const deferredAudit = {
   none: 'whether there is an account is decided, and put on record, after the answer',
 } as const;
 
-/** A mail of an account has a key below `mail`, the values of its sentences, and the target of its button. */
+/** An account email: its key below `mail`, the values of its texts, and the target of its button. */
 export interface AccountNotice {
   readonly notice: string;
   readonly to: string;
   readonly language: string;
   readonly values: Readonly<Record<string, string>>;
   readonly path?: string;
-  /** Of two mails with the same id only the first is sent. */
+  /** Deduplicates: of two emails with the same id, only the first is sent. */
   readonly id?: string;
-  /** It is about this account: the link leads to its own portal, never to the one that asked. */
+  /** The account concerned. Links lead to that account's portal, not to the one that made the request. */
   readonly userId?: number;
 }
 
-interface MailJob {
+interface AccountMailJob {
   readonly wish: AccountMailKind;
   readonly email: string;
   readonly requestId: string;
@@ -60,12 +60,12 @@ export class AccountMails {
     private readonly settings: Settings,
   ) {}
 
-  /** Answers as soon as the request is queued, for a known address as for an unknown one. */
-  async enqueue(wish: AccountMailKind, email: string, request: HttpRequest, token?: string): Promise<void> {
+  /** Returns as soon as the job is queued, so that timing does not reveal whether the address has an account. */
+  async enqueue(kind: AccountMailKind, email: string, request: HttpRequest, token?: string): Promise<void> {
     const { requestId } = request;
     const address = this.addresses.of(request);
-    const data: MailJob = {
-      wish,
+    const data: AccountMailJob = {
+      wish: kind,
       email,
       requestId,
       address,
@@ -74,16 +74,16 @@ export class AccountMails {
     await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
   }
 
-  /** It sends under the name and the address of the account's own portal. */
+  /** Sends under the name and base URL of the account's own portal. */
   async send({ notice, to, language, values, path, id, userId }: AccountNotice): Promise<void> {
     const reseller = userId === undefined ? undefined : await this.resellers.ofAccount(userId);
     const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);
     const brand = reseller?.name ?? this.settings.brandName;
     const locale = isLocale(language) ? language : 'en';
     const texts = this.engine.translator(locale);
-    const named = { brand, ...values };
-    const heading = texts(`mail.${notice}.heading`, named);
-    const paragraphs = texts(`mail.${notice}.text`, named).split('\n');
+    const placeholders = { brand, ...values };
+    const heading = texts(`mail.${notice}.heading`, placeholders);
+    const paragraphs = texts(`mail.${notice}.text`, placeholders).split('\n');
     const href = path === undefined ? undefined : baseUrl + path;
     const model: MailNoticeModel = {
       heading,
@@ -111,10 +111,12 @@ export class AccountMailWorker extends WorkerHost {
     super();
   }
 
-  override async process(job: Job<MailJob>): Promise<void> {
-    const { wish, email, requestId, address, token: begun } = job.data;
+  override async process(job: Job<AccountMailJob>): Promise<void> {
+    const { wish, email, requestId, address, token: issuedToken } = job.data;
     const request = () => ({ requestId, address, actor: null });
-    const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email, begun));
+    const mail = await this.activity.runAudited(request, [], () =>
+      this.decisions.mailFor(wish, email, issuedToken),
+    );
     if (mail === null) return;
     const { notice, userId, to, language, name, token = '' } = mail;
     const path = paths[notice] + token;

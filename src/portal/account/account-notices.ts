@@ -3,7 +3,6 @@ import { UserAccount } from '../../identity';
 import { Database } from '../../platform';
 import { AccountMails } from './account-mails';
 
-/** Tells the owner of an account what has happened to it. */
 @Injectable()
 export class AccountNotices {
   constructor(

@@ -9,11 +9,11 @@ import { accountMailQueue, AccountMails, AccountMailWorker } from './account-mai
 import { AccountNotices } from './account-notices';
 import { AddressController } from './address.controller';
 import { Directories } from './directories';
-import { Entrance } from './entrance';
-import { FormAnswers } from './form-answers';
+import { SignInFlow } from './sign-in-flow';
+import { FormResponder } from './form-responder';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
-import { PasskeyDoor } from './passkeys/passkey-door';
+import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { PasskeysController } from './passkeys/passkeys.controller';
 import { PersonalData } from './personal-data';
 import { PersonalDataController } from './personal-data.controller';
@@ -31,11 +31,11 @@ import { HandOffController } from './providers/hand-off.controller';
 import { IdentityLinks } from './providers/identity-links';
 import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
-import { Providers } from './providers/providers';
-import { ProvidersController } from './providers/providers.controller';
-import { StandingController } from './standing.controller';
+import { IdentityProviderRegistry } from './providers/identity-provider-registry';
+import { ProviderSignInController } from './providers/provider-sign-in.controller';
+import { AccountStatusController } from './account-status.controller';
 import { TelemetryContentController } from './telemetry-content.controller';
-import { Visitor } from './visitor';
+import { VisitorSession } from './visitor-session';
 
 @Module({
   imports: [
@@ -52,11 +52,11 @@ import { Visitor } from './visitor';
     SignInController,
     RegistrationController,
     PasswordResetController,
-    ProvidersController,
+    ProviderSignInController,
     HandOffController,
     ProviderLinksController,
     LegalAcceptanceController,
-    StandingController,
+    AccountStatusController,
     SettingsController,
     AddressController,
     PersonalDataController,
@@ -69,19 +69,19 @@ import { Visitor } from './visitor';
     AccountMailWorker,
     AccountNotices,
     Directories,
-    Entrance,
-    FormAnswers,
+    SignInFlow,
+    FormResponder,
     IdentityLinks,
     PersonalData,
     SettingsModel,
     SignInModel,
     SignUpModel,
-    PasskeyDoor,
+    PasskeySignIn,
     PasswordStrategy,
-    Visitor,
+    VisitorSession,
     AcceptedTerms,
     ProviderStates,
-    Providers,
+    IdentityProviderRegistry,
   ],
   exports: [AccountMails],
 })

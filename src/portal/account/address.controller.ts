@@ -3,17 +3,17 @@ import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsOptional, IsString, MaxLength } from '../../platform';
 import { AccountProof, AddressChange, AttemptThrottle, OwnAccountService } from '../../identity';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, Page } from '../../web';
-import { AccountMails, laterOnRecord } from './account-mails';
-import { IsMail } from './fields';
-import { LinkForm, LinkQuery } from './link-forms';
-import { FormAnswers } from './form-answers';
+import { AccountMails, deferredAudit } from './account-mails';
+import { IsMailAddress } from './fields';
+import { MailedLinkForm, MailedLinkQuery } from './link-forms';
+import { FormResponder } from './form-responder';
 import { SettingsModel } from './settings-model';
 
 class AddressForm {
-  @IsMail()
+  @IsMailAddress()
   email: string;
 
-  /** It is empty while the person has none. */
+  /** Empty if the user has no password. */
   @IsOptional()
   @IsString()
   @MaxLength(256)
@@ -30,26 +30,26 @@ export class AddressController {
     private readonly proof: AccountProof,
     private readonly throttle: AttemptThrottle,
     private readonly mails: AccountMails,
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly callers: ClientAddress,
     private readonly settings: SettingsModel,
   ) {}
 
-  /** The answer is the same for a free address and for one that has an account. */
-  @Action('/dashboard/settings/email', Access.session(), { body: AddressForm, audit: laterOnRecord })
+  /** Responds identically for a free address and for one that already has an account. */
+  @Action('/dashboard/settings/email', Access.session(), { body: AddressForm, audit: deferredAudit })
   async begin(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.settings.of(request);
-    const shown = { form: AddressForm, view: this.settings.view, model: () => again };
-    return this.answers.answer(
+    const model = await this.settings.build(request);
+    const formView = { form: AddressForm, view: this.settings.view, model: () => model };
+    return this.forms.respond(
       request,
       response,
-      shown,
+      formView,
       async ({ email, current_password: password = '' }) => {
         const { userId, sessionId } = actorOf(request);
         const address = this.callers.of(request);
         await this.proof.require(userId, { password, sessionId, address });
         await this.throttle.take({ purpose: 'mail', account: `address:${userId}`, address });
-        const token = await this.addresses.begin(userId, email);
+        const token = await this.addresses.start(userId, email);
         if (token === null) await this.mails.enqueue('register', email, request);
         else {
           const { displayName: name, preferredLanguage: language } = await this.accounts.find(userId);
@@ -69,14 +69,14 @@ export class AddressController {
   }
 
   @Page('/account/email', view, Access.anyone())
-  confirmPage(@Query() { token = '' }: LinkQuery) {
+  confirmPage(@Query() { token = '' }: MailedLinkQuery) {
     return { token, action: '/account/email', kind: 'confirm' };
   }
 
-  @Action('/account/email', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
+  @Action('/account/email', Access.anyone(), { body: MailedLinkForm, audit: 'account.email-changed' })
   confirm(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: LinkForm, view, model: () => ({ kind: 'confirm' }) };
-    return this.answers.answer(request, response, shown, async ({ token }) => {
+    const formView = { form: MailedLinkForm, view, model: () => ({ kind: 'confirm' }) };
+    return this.forms.respond(request, response, formView, async ({ token }) => {
       const { userId, former, undoToken, name, language } = await this.addresses.confirm(token);
       const path = `/account/email/undo?token=${undoToken}`;
       await this.mails.send({
@@ -92,14 +92,14 @@ export class AddressController {
   }
 
   @Page('/account/email/undo', view, Access.anyone())
-  undoPage(@Query() { token = '' }: LinkQuery) {
+  undoPage(@Query() { token = '' }: MailedLinkQuery) {
     return { token, action: '/account/email/undo', kind: 'undo' };
   }
 
-  @Action('/account/email/undo', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
+  @Action('/account/email/undo', Access.anyone(), { body: MailedLinkForm, audit: 'account.email-changed' })
   undo(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: LinkForm, view, model: () => ({ kind: 'undo' }) };
-    return this.answers.answer(request, response, shown, async ({ token }) => {
+    const formView = { form: MailedLinkForm, view, model: () => ({ kind: 'undo' }) };
+    return this.forms.respond(request, response, formView, async ({ token }) => {
       await this.addresses.undo(token);
       return { to: '/login?notice=address-restored', body: { ok: true } };
     });

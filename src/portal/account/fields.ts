@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { PASSWORD_MOST } from '../../identity';
-import { filled } from '../../kernel';
+import { MAX_PASSWORD_LENGTH } from '../../identity';
+import { nonEmptyLine } from '../../kernel';
 import {
   IsIn,
   IsOptional,
@@ -10,26 +10,27 @@ import {
   Matches,
   MaxLength,
   MinLength,
-  Takes,
+  ParsedBy,
 } from '../../platform';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
-export const IsMail = (): PropertyDecorator =>
+export const IsMailAddress = (): PropertyDecorator =>
   applyDecorators(Transform(trimmed), Matches(mailAddress, 'an email address'), MaxLength(254));
 
 export const IsPassword = (): PropertyDecorator =>
-  applyDecorators(IsString(), MinLength(1), MaxLength(PASSWORD_MOST));
+  applyDecorators(IsString(), MinLength(1), MaxLength(MAX_PASSWORD_LENGTH));
 
-export const IsLine = (most: number): PropertyDecorator => Takes(filled(most));
+export const IsLine = (maxLength: number): PropertyDecorator => ParsedBy(nonEmptyLine(maxLength));
 
-export const IsLineIfAny = (most: number): PropertyDecorator => Takes(filled(most).orBlank());
+export const IsLineOrBlank = (maxLength: number): PropertyDecorator =>
+  ParsedBy(nonEmptyLine(maxLength).orBlank());
 
 export const IsToken = (): PropertyDecorator => applyDecorators(IsString(), MaxLength(100));
 
-/** A box that is ticked, in a form or in JSON. */
 export const IsTicked = (): PropertyDecorator => applyDecorators(IsOptional(), IsIn(['on', 'true', true]));
 
-/** The page to go to afterwards; what leads elsewhere is not followed. */
-export const IsNext = (): PropertyDecorator => applyDecorators(IsOptional(), IsString(), MaxLength(2_000));
+/** The page to continue with; addresses outside the portal are ignored. */
+export const IsNextPath = (): PropertyDecorator =>
+  applyDecorators(IsOptional(), IsString(), MaxLength(2_000));

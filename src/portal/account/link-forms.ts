@@ -1,13 +1,12 @@
 import { IsOptional } from '../../platform';
 import { IsToken } from './fields';
 
-/** The token of a link that was mailed. */
-export class LinkForm {
+export class MailedLinkForm {
   @IsToken()
   token: string;
 }
 
-export class LinkQuery {
+export class MailedLinkQuery {
   @IsOptional()
   @IsToken()
   token?: string;

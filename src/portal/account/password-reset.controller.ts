@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from '../../platform';
-import { AttemptThrottle, PASSWORD_LEAST, PasswordResetService } from '../../identity';
+import { AttemptThrottle, MIN_PASSWORD_LENGTH, PasswordResetService } from '../../identity';
 import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
-import { AccountMails, laterOnRecord } from './account-mails';
+import { AccountMails, deferredAudit } from './account-mails';
 import { AccountNotices } from './account-notices';
-import { IsLineIfAny, IsMail, IsPassword, IsToken } from './fields';
-import { FormAnswers } from './form-answers';
-import { Visitor } from './visitor';
+import { IsLineOrBlank, IsMailAddress, IsPassword, IsToken } from './fields';
+import { FormResponder } from './form-responder';
+import { VisitorSession } from './visitor-session';
 
 class ForgotForm {
-  @IsMail()
+  @IsMailAddress()
   email: string;
 }
 
 class ForgotQuery {
-  @IsLineIfAny(20)
+  @IsLineOrBlank(20)
   sent?: string;
 }
 
@@ -36,13 +36,13 @@ class ResetQuery {
 @Controller()
 export class PasswordResetController {
   constructor(
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly resets: PasswordResetService,
     private readonly throttle: AttemptThrottle,
     private readonly mails: AccountMails,
     private readonly notices: AccountNotices,
     private readonly addresses: ClientAddress,
-    private readonly visitor: Visitor,
+    private readonly visitor: VisitorSession,
   ) {}
 
   @Page('/forgot-password', 'pages/account/forgot-password', Access.anyone())
@@ -50,10 +50,10 @@ export class PasswordResetController {
     return { sent: query.sent !== undefined };
   }
 
-  @Action('/auth/forgot-password', Access.anyone(), { body: ForgotForm, audit: laterOnRecord })
+  @Action('/auth/forgot-password', Access.anyone(), { body: ForgotForm, audit: deferredAudit })
   forgot(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: ForgotForm, view: 'pages/account/forgot-password' };
-    return this.answers.answer(request, response, shown, async ({ email }) => {
+    const formView = { form: ForgotForm, view: 'pages/account/forgot-password' };
+    return this.forms.respond(request, response, formView, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
       await this.mails.enqueue('reset', email, request);
       return { to: '/forgot-password?sent=yes', body: { ok: true } };
@@ -62,17 +62,17 @@ export class PasswordResetController {
 
   @Page('/reset-password', 'pages/account/reset-password', Access.anyone())
   async resetPage(@Query() { token = '' }: ResetQuery) {
-    return { token, open: await this.resets.isOpen(token), least: PASSWORD_LEAST };
+    return { token, open: await this.resets.isValidToken(token), least: MIN_PASSWORD_LENGTH };
   }
 
   @Action('/auth/reset-password', Access.anyone(), { body: ResetForm, audit: 'account.password-reset' })
   reset(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = {
+    const formView = {
       form: ResetForm,
       view: 'pages/account/reset-password',
-      model: ({ token = '' }) => ({ token, open: true, least: PASSWORD_LEAST }),
+      model: ({ token = '' }) => ({ token, open: true, least: MIN_PASSWORD_LENGTH }),
     };
-    return this.answers.answer(request, response, shown, async ({ token, password }) => {
+    return this.forms.respond(request, response, formView, async ({ token, password }) => {
       const userId = await this.resets.reset(token, password);
       await this.notices.notify(userId, 'password-changed');
       this.visitor.endSession(response);

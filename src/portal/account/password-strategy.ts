@@ -5,24 +5,24 @@ import { SignInService } from '../../identity';
 import { fault } from '../../kernel';
 import type { HttpRequest } from '../../web';
 import { runStrategy } from './run-strategy';
-import { Visitor } from './visitor';
+import { VisitorSession } from './visitor-session';
 
-/** Takes e-mail and password: passport-local reads them and our own service checks them. */
+/** Passport strategy for email and password; passport-local parses them and SignInService checks them. */
 @Injectable()
 export class PasswordStrategy extends PassportStrategy(Strategy) {
   constructor(
     private readonly signIn: SignInService,
-    private readonly visitor: Visitor,
+    private readonly visitor: VisitorSession,
   ) {
     super({ usernameField: 'email', passReqToCallback: true });
   }
 
   async validate(request: HttpRequest, email: string, password: string): Promise<{ userId: number }> {
-    const from = this.visitor.originOf(request);
-    return { userId: await this.signIn.checkPassword(email.trim(), password, from) };
+    const origin = this.visitor.originOf(request);
+    return { userId: await this.signIn.checkPassword(email.trim(), password, origin) };
   }
 
-  async userOf(request: HttpRequest): Promise<number> {
+  async authenticateUser(request: HttpRequest): Promise<number> {
     const outcome = await runStrategy<{ userId: number }>(this, request);
     if (outcome.kind !== 'recognised') throw fault('invalid_credentials', { param: 'password' });
     return outcome.user.userId;

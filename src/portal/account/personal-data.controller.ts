@@ -6,7 +6,7 @@ import { Database } from '../../platform';
 import { Access, actorOf, Audited, type HttpRequest } from '../../web';
 import { PersonalData } from './personal-data';
 
-/** A person gets all that is kept about them as one file; also while the account rests. */
+/** Exports all data stored about a user as one file; also available while the account is archived or suspended. */
 @Controller()
 export class PersonalDataController {
   constructor(
@@ -23,7 +23,7 @@ export class PersonalDataController {
   async file(@Req() request: HttpRequest): Promise<StreamableFile> {
     const { userId } = actorOf(request);
     const account = await this.accounts.find(userId);
-    const facts = await this.data.facts(account);
+    const records = await this.data.collectRecords(account);
     await this.database.transaction((tx) =>
       this.activity.write(tx, {
         action: 'account.data-exported',
@@ -31,7 +31,7 @@ export class PersonalDataController {
         actor: accountActor(account),
       }),
     );
-    return new StreamableFile(Readable.from(this.data.file(facts, userId)), {
+    return new StreamableFile(Readable.from(this.data.file(records, userId)), {
       type: 'application/json',
       disposition: 'attachment; filename="account-data.json"',
     });

@@ -1,20 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityQuery, UsageQuery } from '../../audit';
 import { type Payment, Payments } from '../../billing';
-import { type ConversationHead, ConversationMessages, Conversations, type Message } from '../../chat';
+import {
+  type ConversationHead,
+  ConversationMessages,
+  ConversationsService,
+  type ConversationMessage,
+} from '../../chat';
 import { OwnAccountService, Passkeys, type UserAccount } from '../../identity';
 import { nanoPerCent, type Scope, toJsonNumber } from '../../kernel';
 import { KeyRegister, presentPortalKey } from '../../keys';
 import { Database, everyRow } from '../../platform';
 
-const MOST_KEYS = 1_000;
-const MOST_ENTRIES = 10_000;
-const MOST_PAYMENTS = 10_000;
-/** It is as many as an account may have. */
-const MOST_CONVERSATIONS = 5_000;
-const ROWS_AT_ONCE = 200;
+const MAX_KEYS = 1_000;
+const MAX_ENTRIES = 10_000;
+const MAX_PAYMENTS = 10_000;
+/** The maximum number of conversations an account can have. */
+const MAX_CONVERSATIONS = 5_000;
+const PAGE_SIZE = 200;
 
-/** The file has all that is kept about a person. Lists that hold more than fits say so. */
+/** Collects all data stored about a user. Lists that exceed their limit are marked as truncated. */
 @Injectable()
 export class PersonalData {
   constructor(
@@ -25,18 +30,18 @@ export class PersonalData {
     private readonly entries: ActivityQuery,
     private readonly usage: UsageQuery,
     private readonly payments: Payments,
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
     private readonly messages: ConversationMessages,
   ) {}
 
-  /** It returns everything but the conversations. */
-  async facts(account: UserAccount) {
+  /** Returns everything except the conversations. */
+  async collectRecords(account: UserAccount) {
     const userId = account.id;
     const scope: Scope = { kind: 'user', userId };
-    const keys = await this.keys.list(scope, { limit: MOST_KEYS });
-    const activity = await Array.fromAsync(this.entries.all(scope, { limit: MOST_ENTRIES + 1 }));
+    const keys = await this.keys.list(scope, { limit: MAX_KEYS });
+    const activity = await Array.fromAsync(this.entries.all(scope, { limit: MAX_ENTRIES + 1 }));
     const payments = await Array.fromAsync(
-      everyRow(MOST_PAYMENTS + 1, ROWS_AT_ONCE, (page) => this.payments.page(userId, page)),
+      everyRow(MAX_PAYMENTS + 1, PAGE_SIZE, (page) => this.payments.page(userId, page)),
     );
     return {
       exported_at: new Date().toISOString(),
@@ -58,50 +63,50 @@ export class PersonalData {
       })),
       keys: keys.rows.map(presentPortalKey),
       usage_by_month: await this.months(scope, account.createdAt),
-      payments: payments.slice(0, MOST_PAYMENTS).map(presentPayment),
-      activity: activity.slice(0, MOST_ENTRIES),
+      payments: payments.slice(0, MAX_PAYMENTS).map(presentPayment),
+      activity: activity.slice(0, MAX_ENTRIES),
       truncated: {
         keys: keys.next !== null,
-        payments: payments.length > MOST_PAYMENTS,
-        activity: activity.length > MOST_ENTRIES,
+        payments: payments.length > MAX_PAYMENTS,
+        activity: activity.length > MAX_ENTRIES,
       },
     };
   }
 
-  /** The facts and then each conversation, as the text of one JSON object. A conversation is never held whole. */
-  async *file(facts: object, userId: number): AsyncGenerator<string> {
-    yield `${JSON.stringify(facts).slice(0, -1)},"conversations":[`;
-    const heads = everyRow(MOST_CONVERSATIONS, ROWS_AT_ONCE, (page) => this.conversations.list(userId, page));
-    let comma = '';
+  /** Streams the records and then each conversation as one JSON object, never holding a conversation in memory. */
+  async *file(records: object, userId: number): AsyncGenerator<string> {
+    yield `${JSON.stringify(records).slice(0, -1)},"conversations":[`;
+    const heads = everyRow(MAX_CONVERSATIONS, PAGE_SIZE, (page) => this.conversations.list(userId, page));
+    let separator = '';
     for await (const head of heads) {
-      yield `${comma}${JSON.stringify(presentConversation(head)).slice(0, -1)},"newest_messages_first":[`;
+      yield `${separator}${JSON.stringify(presentConversation(head)).slice(0, -1)},"newest_messages_first":[`;
       yield* this.messagesOf(head.id);
       yield ']}';
-      comma = ',';
+      separator = ',';
     }
     yield ']}\n';
   }
 
   private async *messagesOf(conversationId: number): AsyncGenerator<string> {
-    let comma = '';
-    for await (const message of this.messages.all(conversationId)) {
-      const pictures =
+    let separator = '';
+    for await (const message of this.messages.listAll(conversationId)) {
+      const images =
         message.attachments.length === 0 ? [] : await this.messages.attachmentsOf(conversationId, message.id);
-      const attachments = pictures.map(({ name, mediaType, content }) => ({
+      const attachments = images.map(({ name, mediaType, content }) => ({
         name,
         type: mediaType,
         data: content.toString('base64'),
       }));
-      yield comma + JSON.stringify({ ...presentMessage(message), attachments });
-      comma = ',';
+      yield separator + JSON.stringify({ ...presentMessage(message), attachments });
+      separator = ',';
     }
   }
 
   private async months(scope: Scope, since: Date) {
-    const question = { from: since, to: new Date(), bucket: 'month', zone: 'UTC' } as const;
-    const { borders, buckets } = await this.usage.ask(scope, question);
-    return borders.flatMap((from, place) => {
-      const { costNano, ...sums } = buckets[place] ?? { costNano: 0n };
+    const query = { from: since, to: new Date(), bucket: 'month', zone: 'UTC' } as const;
+    const { borders, buckets } = await this.usage.read(scope, query);
+    return borders.flatMap((from, index) => {
+      const { costNano, ...sums } = buckets[index] ?? { costNano: 0n };
       return [{ from: from.toISOString(), ...sums, cost_usd: toJsonNumber(costNano) }];
     });
   }
@@ -144,7 +149,15 @@ const presentConversation = ({ id, title, model, createdAt, updatedAt, costNano 
   cost_usd: toJsonNumber(costNano),
 });
 
-const presentMessage = ({ role, model, state, text, createdAt, requestId, costNano }: Message) => ({
+const presentMessage = ({
+  role,
+  model,
+  state,
+  text,
+  createdAt,
+  requestId,
+  costNano,
+}: ConversationMessage) => ({
   role,
   model,
   state,

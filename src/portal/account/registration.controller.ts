@@ -4,20 +4,20 @@ import { IsOptional } from '../../platform';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, localPath, Page, PageRenderer } from '../../web';
-import { AccountMails, laterOnRecord } from './account-mails';
-import { IsLineIfAny, IsMail, IsNext, IsPassword, IsTicked, IsToken } from './fields';
-import { FormAnswers } from './form-answers';
+import { AccountMails, deferredAudit } from './account-mails';
+import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked, IsToken } from './fields';
+import { FormResponder } from './form-responder';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { SignUpModel } from './sign-up-model';
 
 class RegisterForm {
-  @IsMail()
+  @IsMailAddress()
   email: string;
 
   @IsPassword()
   password: string;
 
-  @IsLineIfAny(100)
+  @IsLineOrBlank(100)
   display_name?: string;
 
   @IsTicked()
@@ -25,14 +25,14 @@ class RegisterForm {
 }
 
 class SignUpQuery {
-  @IsLineIfAny(20)
+  @IsLineOrBlank(20)
   notice?: string;
 
   @IsOptional()
-  @IsMail()
+  @IsMailAddress()
   email?: string;
 
-  @IsNext()
+  @IsNextPath()
   next?: string;
 }
 
@@ -46,19 +46,19 @@ class VerifyQuery {
   @IsToken()
   token?: string;
 
-  @IsLineIfAny(20)
+  @IsLineOrBlank(20)
   sent?: string;
 }
 
 class ResendForm {
-  @IsMail()
+  @IsMailAddress()
   email: string;
 }
 
 @Controller()
 export class RegistrationController {
   constructor(
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly registrations: RegistrationService,
     private readonly throttle: AttemptThrottle,
     private readonly mails: AccountMails,
@@ -71,20 +71,20 @@ export class RegistrationController {
   @Page('/signup', 'pages/account/signup', Access.anyone())
   signUp(@Query() { notice, email, next }: SignUpQuery) {
     return {
-      ...this.model.read(),
+      ...this.model.build(),
       ...(notice === 'terms' && { notice }),
       values: { email, next: localPath(next, '') },
     };
   }
 
-  @Action('/auth/register', Access.anyone(), { body: RegisterForm, audit: laterOnRecord })
+  @Action('/auth/register', Access.anyone(), { body: RegisterForm, audit: deferredAudit })
   register(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = {
+    const formView = {
       form: RegisterForm,
       view: 'pages/account/signup',
-      model: () => this.model.read(),
+      model: () => this.model.build(),
     };
-    return this.answers.answer(request, response, shown, async (form) => {
+    return this.forms.respond(request, response, formView, async (form) => {
       if (form.terms === undefined)
         throw fault('tos_not_accepted', { param: 'terms', details: { version: this.legal.currentTerms } });
       const registration = {
@@ -106,20 +106,20 @@ export class RegistrationController {
     return { token: query.token, sent: query.sent !== undefined };
   }
 
-  /** Mail scanners open links; only the button confirms. */
+  /** Requires a button, because mail scanners open links. */
   @Action('/verify-email', Access.anyone(), { body: VerifyForm, audit: 'account.email-verified' })
   verify(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: VerifyForm, view: 'pages/account/verify-email' };
-    return this.answers.answer(request, response, shown, async ({ token }) => {
+    const formView = { form: VerifyForm, view: 'pages/account/verify-email' };
+    return this.forms.respond(request, response, formView, async ({ token }) => {
       await this.registrations.verify(token);
       return { to: '/login?notice=verified', body: { ok: true } };
     });
   }
 
-  @Action('/auth/resend-verification', Access.anyone(), { body: ResendForm, audit: laterOnRecord })
+  @Action('/auth/resend-verification', Access.anyone(), { body: ResendForm, audit: deferredAudit })
   resend(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: ResendForm, view: 'pages/account/verify-email' };
-    return this.answers.answer(request, response, shown, async ({ email }) => {
+    const formView = { form: ResendForm, view: 'pages/account/verify-email' };
+    return this.forms.respond(request, response, formView, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
       await this.mails.enqueue('resend', email, request);
       return { to: '/verify-email?sent=again', body: { ok: true } };

@@ -2,19 +2,19 @@ import { Passport, type Strategy } from 'passport';
 import type { Request, Response } from 'express';
 import type { HttpRequest } from '../../web';
 
-export type Recognised<User> =
+export type StrategyOutcome<User> =
   | { readonly kind: 'recognised'; readonly user: User }
   | { readonly kind: 'refused'; readonly reason: unknown }
   | { readonly kind: 'sent-away'; readonly location: string };
 
 const passport = new Passport();
 
-/** Asks one of passport's strategies. Sessions are ours, so nothing of passport is kept between two requests. */
+/** Runs a passport strategy. Sessions are managed by the portal, so passport keeps no state between requests. */
 export function runStrategy<User>(
   strategy: Strategy,
   request: HttpRequest,
   options: object = {},
-): Promise<Recognised<User>> {
+): Promise<StrategyOutcome<User>> {
   return new Promise((resolve, reject) => {
     const settle = (error: unknown, user: unknown, reason: unknown): void => {
       if (error !== null && error !== undefined)
@@ -22,19 +22,19 @@ export function runStrategy<User>(
       else if (user === false || user === null || user === undefined) resolve({ kind: 'refused', reason });
       else resolve({ kind: 'recognised', user: user as User });
     };
-    // Passport writes its outcome onto what it is given: each request has a strategy and an answer of its own.
-    const own = Object.create(strategy) as Strategy;
-    const answer = {
+    // Passport writes its outcome onto its arguments, so each request gets its own strategy and response object.
+    const requestStrategy = Object.create(strategy) as Strategy;
+    const responseStub = {
       setHeader: (name: string, value: string) => {
         if (name.toLowerCase() === 'location') resolve({ kind: 'sent-away', location: value });
       },
       end: () => undefined,
     };
-    const ask = passport.authenticate(own, { ...options, session: false }, settle) as (
+    const authenticate = passport.authenticate(requestStrategy, { ...options, session: false }, settle) as (
       request: Request,
       response: Response,
       next: (error: unknown) => void,
     ) => void;
-    ask(request as unknown as Request, answer as unknown as Response, reject);
+    authenticate(request as unknown as Request, responseStub as unknown as Response, reject);
   });
 }

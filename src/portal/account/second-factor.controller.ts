@@ -14,12 +14,12 @@ import {
   portalHostOf,
 } from '../../web';
 import { AccountNotices } from './account-notices';
-import { Entrance } from './entrance';
+import { SignInFlow } from './sign-in-flow';
 import { IsLine, IsTicked } from './fields';
-import { FormAnswers } from './form-answers';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-answers';
-import { PasskeyDoor } from './passkeys/passkey-door';
-import { trustedCookie } from './visitor';
+import { FormResponder } from './form-responder';
+import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
+import { PasskeySignIn } from './passkeys/passkey-sign-in';
+import { trustedCookie } from './visitor-session';
 
 class CodeForm {
   @IsLine(20)
@@ -27,7 +27,7 @@ class CodeForm {
 }
 
 class ChallengeForm extends CodeForm {
-  /** This browser is not asked again for thirty days. */
+  /** Trusts this browser for 30 days. */
   @IsTicked()
   remember?: unknown;
 }
@@ -38,7 +38,7 @@ class PasskeyForm {
 }
 
 class SwitchForm extends CodeForm {
-  /** It is empty while the person has none. */
+  /** Empty if the user has no password. */
   @IsOptional()
   @IsString()
   @MaxLength(256)
@@ -48,18 +48,17 @@ class SwitchForm extends CodeForm {
 const TRUSTED_SECONDS = 30 * 86_400;
 const view = 'pages/dashboard/second-factor';
 
-/** The second step of a sign-in with a password or a provider, and the page on which it is switched on and off. */
 @Controller()
 export class SecondFactorController {
   constructor(
     private readonly accounts: OwnAccountService,
     private readonly factors: SecondFactors,
     private readonly passkeys: Passkeys,
-    private readonly door: PasskeyDoor,
+    private readonly passkeySignIn: PasskeySignIn,
     private readonly proof: AccountProof,
-    private readonly entrance: Entrance,
+    private readonly signInFlow: SignInFlow,
     private readonly notices: AccountNotices,
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly addresses: ClientAddress,
     private readonly settings: Settings,
   ) {}
@@ -69,20 +68,20 @@ export class SecondFactorController {
     return this.challengeModel(request);
   }
 
-  /** The token of the step before is used up by the right code alone. */
+  /** Only the right code spends the token of the previous step. */
   @Action('/auth/second-factor', Access.anyone(), { body: ChallengeForm, audit: 'session.signed-in' })
   async enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.challengeModel(request);
-    const shown = { form: ChallengeForm, view: 'pages/account/second-factor', model: () => again };
-    return this.answers.answer(request, response, shown, async ({ code, remember }) => {
-      const { userId } = await this.entrance.begun(request);
+    const model = await this.challengeModel(request);
+    const formView = { form: ChallengeForm, view: 'pages/account/second-factor', model: () => model };
+    return this.forms.respond(request, response, formView, async ({ code, remember }) => {
+      const { userId } = await this.signInFlow.readPendingSignIn(request);
       await this.factors.check(userId, code, this.addresses.of(request));
-      const done = await this.entrance.pass(request, response);
+      const result = await this.signInFlow.completeChallenge(request, response);
       if (remember !== undefined) {
-        const trusted = await this.factors.trust(userId, portalHostOf(request));
-        addCookie(response, this.settings, trustedCookie, trusted, TRUSTED_SECONDS);
+        const trustToken = await this.factors.trust(userId, portalHostOf(request));
+        addCookie(response, this.settings, trustedCookie, trustToken, TRUSTED_SECONDS);
       }
-      return done;
+      return result;
     });
   }
 
@@ -90,21 +89,21 @@ export class SecondFactorController {
     audit: { none: 'nothing is changed before the device has answered' },
   })
   async passkeyOptions(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const { userId } = await this.entrance.begun(request);
-    const { challenge, options } = await this.passkeys.beginSignIn(userId);
+    const { userId } = await this.signInFlow.readPendingSignIn(request);
+    const { challenge, options } = await this.passkeys.startSignIn(userId);
     addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
     return { options };
   }
 
-  /** A passkey of the person in place of a code. */
+  /** A passkey of the user instead of a code. */
   @Action('/auth/second-factor/passkey', Access.anyone(), { body: PasskeyForm, audit: 'session.signed-in' })
   async enterByPasskey(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.challengeModel(request);
-    const shown = { form: PasskeyForm, view: 'pages/account/second-factor', model: () => again };
-    return this.answers.answer(request, response, shown, async ({ credential }) => {
-      const { userId } = await this.entrance.begun(request);
-      await this.door.recognise(request, response, credential, userId);
-      return this.entrance.pass(request, response);
+    const model = await this.challengeModel(request);
+    const formView = { form: PasskeyForm, view: 'pages/account/second-factor', model: () => model };
+    return this.forms.respond(request, response, formView, async ({ credential }) => {
+      const { userId } = await this.signInFlow.readPendingSignIn(request);
+      await this.passkeySignIn.authenticate(request, response, credential, userId);
+      return this.signInFlow.completeChallenge(request, response);
     });
   }
 
@@ -118,10 +117,10 @@ export class SecondFactorController {
     audit: 'account.two-factor-enabled',
   })
   async enable(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model(request);
-    const shown = { form: SwitchForm, view, model: () => again };
-    return this.answers.answer(request, response, shown, async (form) => {
-      const { userId, address } = await this.proven(request, form);
+    const model = await this.model(request);
+    const formView = { form: SwitchForm, view, model: () => model };
+    return this.forms.respond(request, response, formView, async (form) => {
+      const { userId, address } = await this.requireProof(request, form);
       const codes = await this.factors.enable(userId, form.code, address);
       await this.notices.notify(userId, 'second-factor-on');
       return { page: { view, model: { codes } }, body: { ok: true, recovery_codes: codes } };
@@ -133,17 +132,17 @@ export class SecondFactorController {
     audit: 'account.two-factor-disabled',
   })
   async disable(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model(request);
-    const shown = { form: SwitchForm, view, model: () => again };
-    return this.answers.answer(request, response, shown, async (form) => {
-      const { userId, address } = await this.proven(request, form);
+    const model = await this.model(request);
+    const formView = { form: SwitchForm, view, model: () => model };
+    return this.forms.respond(request, response, formView, async (form) => {
+      const { userId, address } = await this.requireProof(request, form);
       await this.factors.disable(userId, form.code, address);
       await this.notices.notify(userId, 'second-factor-off');
       return { to: '/dashboard/settings?saved=second-factor', body: { ok: true } };
     });
   }
 
-  private async proven(
+  private async requireProof(
     request: HttpRequest,
     { current_password: password = '' }: SwitchForm,
   ): Promise<{ userId: number; address: string }> {
@@ -154,9 +153,9 @@ export class SecondFactorController {
   }
 
   private async challengeModel(request: HttpRequest) {
-    const begun = await this.entrance.begun(request).catch(() => null);
-    if (begun === null || !this.door.isOffered(request)) return {};
-    return { offersPasskeys: (await this.passkeys.list(begun.userId)).length > 0 };
+    const pending = await this.signInFlow.readPendingSignIn(request).catch(() => null);
+    if (pending === null || !this.passkeySignIn.isOffered(request)) return {};
+    return { offersPasskeys: (await this.passkeys.list(pending.userId)).length > 0 };
   }
 
   private async model(request: HttpRequest) {
@@ -168,13 +167,13 @@ export class SecondFactorController {
     return {
       hasPassword,
       secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
-      picture: { size, path: pathOf(data) },
+      picture: { size, path: qrCodePath(data) },
     };
   }
 }
 
-/** Runs of dark cells are drawn each as one rectangle of a path. */
-function pathOf(cells: readonly (readonly boolean[])[]): string {
+/** Draws each run of dark cells as one rectangle of an SVG path. */
+function qrCodePath(cells: readonly (readonly boolean[])[]): string {
   return cells
     .flatMap((row, y) =>
       [

@@ -3,20 +3,20 @@ import {
   type ContentConsent,
   OwnAccountService,
   Passkeys,
-  PASSWORD_LEAST,
+  MIN_PASSWORD_LENGTH,
   SecondFactors,
   TelemetryContent,
 } from '../../identity';
-import { atLeast, canonicalZone, type Role, timeZones } from '../../kernel';
+import { atLeast, canonicalZone, type UserRole, timeZones } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import { actorOf, type HttpRequest, PageRenderer, PortalHosts } from '../../web';
 import { Directories } from './directories';
-import { PasskeyDoor } from './passkeys/passkey-door';
+import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { IdentityLinks } from './providers/identity-links';
-import { Providers } from './providers/providers';
+import { IdentityProviderRegistry } from './providers/identity-provider-registry';
 import { sessionLabel } from './session-label';
 
-interface Choice {
+interface SettingsChoice {
   readonly value: string;
   readonly label: string;
   readonly selected: boolean;
@@ -24,11 +24,10 @@ interface Choice {
 
 interface SettingsPage {
   readonly account: { readonly displayName: string; readonly email: string };
-  readonly languages: readonly Choice[];
-  readonly zones: readonly Choice[];
+  readonly languages: readonly SettingsChoice[];
+  readonly zones: readonly SettingsChoice[];
 }
 
-/** The page of a person's settings shows this, also when one of its forms is refused. */
 @Injectable()
 export class SettingsModel {
   readonly view = 'pages/dashboard/settings';
@@ -38,15 +37,15 @@ export class SettingsModel {
     private readonly accounts: OwnAccountService,
     private readonly factors: SecondFactors,
     private readonly passkeys: Passkeys,
-    private readonly door: PasskeyDoor,
-    private readonly providers: Providers,
+    private readonly passkeySignIn: PasskeySignIn,
+    private readonly providers: IdentityProviderRegistry,
     private readonly directories: Directories,
     private readonly links: IdentityLinks,
     private readonly hosts: PortalHosts,
     private readonly content: TelemetryContent,
   ) {}
 
-  async of(request: HttpRequest): Promise<SettingsPage> {
+  async build(request: HttpRequest): Promise<SettingsPage> {
     const translate = this.pages.textsFor(request);
     const { userId, sessionId, role } = actorOf(request);
     const [account, password, sessions, identities, hasSecondFactor, passkeys, consent] = await Promise.all([
@@ -54,14 +53,14 @@ export class SettingsModel {
       this.accounts.passwordState(userId),
       this.accounts.sessions(userId),
       this.accounts.identities(userId),
-      this.factors.isOn(userId),
+      this.factors.isEnabled(userId),
       this.passkeys.list(userId),
       this.content.of({ userId }),
     ]);
     const page = {
       account: { displayName: account.displayName, email: account.email },
-      ...choicesOf(account.preferredLanguage, account.timeZone),
-      least: PASSWORD_LEAST,
+      ...localeChoices(account.preferredLanguage, account.timeZone),
+      least: MIN_PASSWORD_LENGTH,
       hasPassword: password === 'set',
       isProviderOnly: password === 'void',
       hasSecondFactor,
@@ -71,7 +70,7 @@ export class SettingsModel {
         label: name,
         selected: false,
       })),
-      offersPasskeys: this.door.isOffered(request) && password !== 'void',
+      offersPasskeys: this.passkeySignIn.isOffered(request) && password !== 'void',
       sessions: sessions.map((session) => ({
         ...session,
         label: sessionLabel(session.userAgent, translate),
@@ -83,26 +82,30 @@ export class SettingsModel {
         email,
         linkedAt,
       })),
-      // Their answers come back to BASE_URL, where a session of another address is not known.
-      providers: this.hosts.otherOriginOf(request) === undefined ? this.providers.shown() : [],
-      directories: this.directories.linkable(),
-      content: contentOf(consent, role, account.email),
+      // Provider callbacks return to BASE_URL, where a session of another host is unknown.
+      providers: this.hosts.otherOriginOf(request) === undefined ? this.providers.signInLinks() : [],
+      directories: this.directories.listLinkable(),
+      content: telemetryContentModel(consent, role, account.email),
     };
     return page;
   }
 }
 
-/** Members are told as well; without anything to tell or to decide there is no card. */
-function contentOf({ organisation, isOn, isAllowed }: ContentConsent, role: Role, email: string) {
-  const mayDecide = organisation === null || atLeast(role, 'org_owner');
-  if (!isOn && !(isAllowed && mayDecide)) return null;
+/** Members are informed as well; null, so no card, if there is nothing to show or decide. */
+function telemetryContentModel(
+  { organisation, isOn, isAllowed }: ContentConsent,
+  role: UserRole,
+  email: string,
+) {
+  const canDecide = organisation === null || atLeast(role, 'org_owner');
+  if (!isOn && !(isAllowed && canDecide)) return null;
   const path = `/dashboard/settings/telemetry${organisation === null ? '' : '/organisation'}`;
   const state = !isOn ? 'off' : isAllowed ? 'on' : 'waits';
-  return { scope: organisation ?? email, isOn, state, action: mayDecide ? path : null };
+  return { scope: organisation ?? email, isOn, state, action: canDecide ? path : null };
 }
 
-const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
-  languages: locales.map((value) => ({ value, label: nameOf(value), selected: value === language })),
+const localeChoices = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
+  languages: locales.map((value) => ({ value, label: languageName(value), selected: value === language })),
   zones: timeZones.map((value) => ({
     value,
     label: value,
@@ -110,5 +113,5 @@ const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'language
   })),
 });
 
-const nameOf = (locale: Locale): string =>
+const languageName = (locale: Locale): string =>
   new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

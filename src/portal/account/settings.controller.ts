@@ -10,42 +10,42 @@ import {
   addCookie,
   ClientAddress,
   type HttpRequest,
-  IfGiven,
+  IfPresent,
   languageCookie,
   okWith,
   Page,
-  TakesOthers,
+  AllowsOtherProperties,
 } from '../../web';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength, Settings, Takes } from '../../platform';
+import { IsIn, IsOptional, IsString, IsUUID, MaxLength, Settings, ParsedBy } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
 import { IsLine, IsPassword } from './fields';
-import { type Done, FormAnswers, type FormView } from './form-answers';
+import { type FormResult, FormResponder, type FormView } from './form-responder';
 import { SettingsModel } from './settings-model';
-import { Visitor } from './visitor';
+import { VisitorSession } from './visitor-session';
 
 class ProfileForm {
-  @IfGiven()
+  @IfPresent()
   @IsLine(100)
   display_name?: string;
 
-  @Takes(oneOf(locales).orBlank())
+  @ParsedBy(oneOf(locales).orBlank())
   preferred_language?: Locale;
 
-  /** Any name of a zone becomes its name of today. */
-  @Takes(zone.orBlank())
+  /** Accepts any alias of a time zone and stores its current name. */
+  @ParsedBy(zone.orBlank())
   time_zone?: string;
 }
 
-/** It is specified as a JSON object of any properties. */
-@TakesOthers()
+/** The specification allows any additional JSON properties. */
+@AllowsOtherProperties()
 class NameForm {
   @IsLine(100)
   display_name: string;
 }
 
 class PasswordForm {
-  /** It is empty while the person has none. */
+  /** Empty if the user has no password. */
   @IsOptional()
   @IsString()
   @MaxLength(256)
@@ -62,7 +62,7 @@ class SessionForm {
 }
 
 class DeletionForm {
-  /** The account's address, typed by hand. */
+  /** The account's email address, typed as a confirmation. */
   @IsLine(254)
   confirmation: string;
 
@@ -91,12 +91,11 @@ class SettingsQuery {
 const view = 'pages/dashboard/settings';
 const YEAR_SECONDS = 365 * 86_400;
 
-/** People set these things for themselves. */
 @Controller('/dashboard/settings')
 export class SettingsController {
   constructor(
     private readonly accounts: OwnAccountService,
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly notices: AccountNotices,
     private readonly model: SettingsModel,
     private readonly addresses: ClientAddress,
@@ -104,12 +103,12 @@ export class SettingsController {
     private readonly proof: AccountProof,
     private readonly erasure: UserErasure,
     private readonly mails: AccountMails,
-    private readonly visitor: Visitor,
+    private readonly visitor: VisitorSession,
   ) {}
 
   @Page('/', view, Access.session())
   async show(@Req() request: HttpRequest, @Query() { saved }: SettingsQuery) {
-    return { ...(await this.model.of(request)), saved };
+    return { ...(await this.model.build(request)), saved };
   }
 
   @Action('/', Access.session(), { body: ProfileForm, audit: 'account.settings-changed' })
@@ -162,7 +161,7 @@ export class SettingsController {
     );
   }
 
-  /** Without a session named, all others end. */
+  /** Ends the named session, or all other sessions if none is named. */
   @Action('sessions/end', Access.session(), { body: SessionForm, audit: 'session.ended' })
   endSessions(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(request, response, SessionForm, 'sessions', async ({ session }) => {
@@ -175,16 +174,18 @@ export class SettingsController {
     });
   }
 
-  /** It deletes for good. The refusal says what stands in the way: money, keys, people who are paid for. */
+  /**
+   * Deletes the account permanently. A rejection names what prevents it: money, keys, or users whose usage it pays for.
+   */
   @Action('delete', Access.session(), { body: DeletionForm, audit: 'user.deleted' })
   async deleteAccount(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model.of(request);
-    const shown: FormView<DeletionForm> = {
+    const model = await this.model.build(request);
+    const formView: FormView<DeletionForm> = {
       form: DeletionForm,
       view,
-      model: () => again,
+      model: () => model,
     };
-    return this.answers.answer(request, response, shown, async (form) => {
+    return this.forms.respond(request, response, formView, async (form) => {
       const { userId, sessionId } = actorOf(request);
       const { email, displayName: name, preferredLanguage: language } = await this.accounts.find(userId);
       if (form.confirmation.toLowerCase() !== email.toLowerCase()) {
@@ -210,16 +211,16 @@ export class SettingsController {
     saved: string,
     work: (form: Form) => Promise<object>,
   ) {
-    const again = await this.model.of(request);
-    const shown: FormView<Form> = {
+    const model = await this.model.build(request);
+    const formView: FormView<Form> = {
       form,
       view,
-      model: () => again,
+      model: () => model,
     };
-    const done = async (given: Form): Promise<Done> => ({
-      body: await work(given),
+    const runWork = async (input: Form): Promise<FormResult> => ({
+      body: await work(input),
       to: `/dashboard/settings?saved=${saved}`,
     });
-    return this.answers.answer(request, response, shown, done);
+    return this.forms.respond(request, response, formView, runWork);
   }
 }

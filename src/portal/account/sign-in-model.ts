@@ -2,22 +2,21 @@ import { Injectable } from '@nestjs/common';
 import type { HttpRequest } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { Directories } from './directories';
-import { PasskeyDoor } from './passkeys/passkey-door';
-import { Providers } from './providers/providers';
+import { PasskeySignIn } from './passkeys/passkey-sign-in';
+import { IdentityProviderRegistry } from './providers/identity-provider-registry';
 
-/** The ways in that the sign-in page shows, also when one of its forms is refused. */
 @Injectable()
 export class SignInModel {
   constructor(
     private readonly directories: Directories,
     private readonly legal: LegalLibrary,
-    private readonly providers: Providers,
-    private readonly passkeys: PasskeyDoor,
+    private readonly providers: IdentityProviderRegistry,
+    private readonly passkeys: PasskeySignIn,
   ) {}
 
-  /** `within` is the directory whose form is shown. */
-  of(request: HttpRequest, next = '', within = '') {
-    const directory = this.directories.find(within);
+  /** With `directoryId`, returns the form of that directory only. */
+  build(request: HttpRequest, next = '', directoryId = '') {
+    const directory = this.directories.find(directoryId);
     if (directory !== undefined)
       return {
         directory: { id: directory.name, name: directory.part.label, version: this.legal.currentTerms },
@@ -25,7 +24,7 @@ export class SignInModel {
         isProviderOnly: false,
         offersPasskeys: false,
       };
-    const providers = [...this.directories.shown(next), ...this.providers.shown(next)];
+    const providers = [...this.directories.signInLinks(next), ...this.providers.signInLinks(next)];
     const isProviderOnly = request.reseller?.isProviderOnly === true && providers.length > 0;
     return { providers, isProviderOnly, offersPasskeys: this.passkeys.isOffered(request) };
   }

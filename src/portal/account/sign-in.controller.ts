@@ -18,50 +18,49 @@ import {
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails } from './account-mails';
-import { Entrance } from './entrance';
+import { SignInFlow } from './sign-in-flow';
 import { Directories } from './directories';
-import { IsLineIfAny, IsMail, IsNext, IsPassword, IsTicked } from './fields';
-import { LinkForm, LinkQuery } from './link-forms';
-import { FormAnswers } from './form-answers';
+import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked } from './fields';
+import { MailedLinkForm, MailedLinkQuery } from './link-forms';
+import { FormResponder } from './form-responder';
 import { PasswordStrategy } from './password-strategy';
 import { SignInModel } from './sign-in-model';
-import { Visitor } from './visitor';
+import { VisitorSession } from './visitor-session';
 
-const isOwn = ({ provider }: { readonly provider?: string }): boolean =>
+const isPasswordSignIn = ({ provider }: { readonly provider?: string }): boolean =>
   provider === undefined || provider === '';
 
 class LoginForm {
-  @ValidateIf(isOwn)
-  @IsMail()
+  @ValidateIf(isPasswordSignIn)
+  @IsMailAddress()
   email: string;
 
   @IsPassword()
   password: string;
 
-  @IsNext()
+  @IsNextPath()
   next?: string;
 
-  /** The directory of an extension that is asked; left out: the service itself. */
-  @IsLineIfAny(100)
+  /** Directory of an extension; absent for a sign-in with email and password. */
+  @IsLineOrBlank(100)
   provider?: string;
 
-  /** The name that the person has in the directory. */
-  @IsLineIfAny(254)
+  @IsLineOrBlank(254)
   user_name?: string;
 
-  /** It serves who signs in for the first time, and has no account yet. */
+  /** Required at the first sign-in, which creates the account. */
   @IsTicked()
   terms?: unknown;
 }
 
 class LoginQuery {
-  @IsNext()
+  @IsNextPath()
   next?: string;
 
-  @IsLineIfAny(40)
+  @IsLineOrBlank(40)
   notice?: string;
 
-  @IsLineIfAny(100)
+  @IsLineOrBlank(100)
   with?: string;
 }
 
@@ -79,14 +78,14 @@ const notices = new Set([
 @Controller()
 export class SignInController {
   constructor(
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly passwords: PasswordStrategy,
     private readonly signIn: SignInService,
     private readonly activity: ActivityLog,
     private readonly mails: AccountMails,
-    private readonly visitor: Visitor,
+    private readonly visitor: VisitorSession,
     private readonly model: SignInModel,
-    private readonly entrance: Entrance,
+    private readonly signInFlow: SignInFlow,
     private readonly directories: Directories,
     private readonly legal: LegalLibrary,
     private readonly pages: PageRenderer,
@@ -97,33 +96,33 @@ export class SignInController {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
     const noticeTone = notice?.startsWith('provider-') === true ? 'info' : 'ok';
-    return { values: { next }, notice, noticeTone, ...this.model.of(request, next, query.with) };
+    return { values: { next }, notice, noticeTone, ...this.model.build(request, next, query.with) };
   }
 
   @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })
   enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = {
+    const formView = {
       form: LoginForm,
       view: 'pages/account/login',
       model: ({ email, next, provider, user_name }: Readonly<Record<string, string>>) => ({
         values: { email, next, user_name },
-        ...this.model.of(request, localPath(next, ''), provider),
+        ...this.model.build(request, localPath(next, ''), provider),
       }),
     };
-    return this.answers.answer(request, response, shown, async (form) => {
+    return this.forms.respond(request, response, formView, async (form) => {
       const { email, next } = form;
-      const userId = isOwn(form)
-        ? await this.recognise(email, request)
-        : await this.recogniseIn(form, request);
-      return this.entrance.enter(userId, request, response, next === undefined ? {} : { next });
+      const userId = isPasswordSignIn(form)
+        ? await this.authenticateWithPassword(email, request)
+        : await this.authenticateWithDirectory(form, request);
+      return this.signInFlow.continueSignIn(userId, request, response, next === undefined ? {} : { next });
     });
   }
 
-  private recogniseIn(form: LoginForm, request: HttpRequest): Promise<number> {
+  private authenticateWithDirectory(form: LoginForm, request: HttpRequest): Promise<number> {
     const { provider = '', user_name: name = '', password, terms } = form;
     const { address } = this.visitor.originOf(request);
     const currentVersion = this.legal.currentTerms;
-    return this.directories.enter(
+    return this.directories.signIn(
       provider,
       { name, password, address },
       {
@@ -135,9 +134,9 @@ export class SignInController {
     );
   }
 
-  private async recognise(email: string, request: HttpRequest): Promise<number> {
+  private async authenticateWithPassword(email: string, request: HttpRequest): Promise<number> {
     try {
-      return await this.passwords.userOf(request);
+      return await this.passwords.authenticateUser(request);
     } catch (error) {
       if (error instanceof Fault && error.code === 'invalid_credentials') {
         await this.mails.enqueue('failed', email, request);
@@ -146,7 +145,7 @@ export class SignInController {
     }
   }
 
-  /** Other sites can lead a browser here, and then nothing happens. */
+  /** Ignores requests from other sites, so that they cannot sign a user out. */
   @Get('/logout')
   @Responds({ redirect: 303 })
   @Access.anyone()
@@ -157,11 +156,11 @@ export class SignInController {
     if (site !== undefined && site !== 'same-origin' && site !== 'none') throw fault('csrf_rejected');
     const session = this.visitor.sessionOf(request);
     if (session !== null) await this.signIn.signOut(session, portalHostOf(request));
-    else this.activity.nothingChanged();
+    else this.activity.reportNoChange();
     this.visitor.endSession(response);
     if (request.headers.accept?.includes('text/html') === true) {
       response.statusCode = 303;
-      // It serves someone else, who goes on to the page that this one could not use.
+      // Keeps the target page, so that another user can sign in and continue there.
       const next = localPath(queryOf(request).get('next'), '');
       const query = new URLSearchParams({ notice: 'signed-out', ...(next !== '' && { next }) });
       response.setHeader('location', `/login?${query.toString()}`);
@@ -170,17 +169,17 @@ export class SignInController {
   }
 
   @Page('/sign-in-link', 'pages/account/sign-in-link', Access.anyone())
-  link(@Query() query: LinkQuery) {
+  link(@Query() query: MailedLinkQuery) {
     return { token: query.token ?? '' };
   }
 
-  /** Only the button uses the link: programs that open links in mails or terminals do not. */
-  @Action('/sign-in-link', Access.anyone(), { body: LinkForm, audit: 'session.signed-in' })
+  /** Requires a button, because mail clients and terminals can open links automatically. */
+  @Action('/sign-in-link', Access.anyone(), { body: MailedLinkForm, audit: 'session.signed-in' })
   enterByLink(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: LinkForm, view: 'pages/account/sign-in-link' };
-    return this.answers.answer(request, response, shown, async ({ token }) => {
-      const signedIn = await this.signIn.byLink(token, this.visitor.originOf(request));
-      // After the first time, a person with such a link has lost the ways to sign in that settings restore.
+    const formView = { form: MailedLinkForm, view: 'pages/account/sign-in-link' };
+    return this.forms.respond(request, response, formView, async ({ token }) => {
+      const signedIn = await this.signIn.signInByLink(token, this.visitor.originOf(request));
+      // After the first sign-in, a user of such a link has lost access and restores it in the settings.
       const next = signedIn.isFirst ? '/dashboard' : '/dashboard/settings';
       const to = this.visitor.startSession(response, signedIn, next);
       return { to, body: { ok: true, next: to } };

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { PASSWORD_LEAST } from '../../identity';
+import { MIN_PASSWORD_LENGTH } from '../../identity';
 import { LegalLibrary } from '../public/legal/legal-library';
-import { Providers } from './providers/providers';
+import { IdentityProviderRegistry } from './providers/identity-provider-registry';
 
-/** The sign-up page shows this, also when one of its forms is refused. */
 @Injectable()
 export class SignUpModel {
   constructor(
     private readonly legal: LegalLibrary,
-    private readonly providers: Providers,
+    private readonly providers: IdentityProviderRegistry,
   ) {}
 
-  read() {
-    return { least: PASSWORD_LEAST, version: this.legal.currentTerms, providers: this.providers.shown() };
+  build() {
+    return {
+      least: MIN_PASSWORD_LENGTH,
+      version: this.legal.currentTerms,
+      providers: this.providers.signInLinks(),
+    };
   }
 }

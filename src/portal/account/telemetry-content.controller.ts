@@ -1,36 +1,39 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { TelemetryContent } from '../../identity';
-import { truth } from '../../kernel';
-import { Takes } from '../../platform';
-import { Access, Action, actorOf, done, type Done, type HttpRequest } from '../../web';
+import { trueOrFalse } from '../../kernel';
+import { ParsedBy } from '../../platform';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
 
 class ContentForm {
-  @Takes(truth)
+  @ParsedBy(trueOrFalse)
   enabled: boolean;
 }
 
 const home = '/dashboard/settings';
 const path = `${home}/telemetry`;
 
-/** The owner of an organisation, or a person without one, decides whether traces hold what their calls say. */
+/** The owner of an organisation, or a user without one, decides whether traces include the content of requests. */
 @Controller()
 export class TelemetryContentController {
   constructor(private readonly content: TelemetryContent) {}
 
   @Action(path, Access.session(), { audit: 'account.settings-changed' })
-  async setOwn(@Body() { enabled }: ContentForm, @Req() request: HttpRequest): Promise<Done> {
-    await this.content.setForPerson(actorOf(request), enabled);
-    return stored(enabled);
+  async setOwn(@Body() { enabled }: ContentForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    await this.content.setForUser(actorOf(request), enabled);
+    return savedResult(enabled);
   }
 
   @Action(`${path}/organisation`, Access.role('org_owner'), { audit: 'organisation.changed' })
-  async setOrganisation(@Body() { enabled }: ContentForm, @Req() request: HttpRequest): Promise<Done> {
+  async setOrganisation(
+    @Body() { enabled }: ContentForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
     await this.content.setForOrganisation(actorOf(request), enabled);
-    return stored(enabled);
+    return savedResult(enabled);
   }
 }
 
-const stored = (enabled: boolean): Done =>
+const savedResult = (enabled: boolean): ActionResult =>
   done(
     home,
     { ok: true, enabled },

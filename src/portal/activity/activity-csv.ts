@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../../audit';
-import { actorOf, type FileColumns, type HttpRequest, viewScope } from '../../web';
+import { actorOf, type CsvColumns, type HttpRequest, viewScope } from '../../web';
 
-export const activityFile = (request: HttpRequest): FileColumns<ActivityEntry> => ({
+export const activityFile = (request: HttpRequest): CsvColumns<ActivityEntry> => ({
   occurred_at: ({ occurredAt }) => occurredAt,
   action: ({ action }) => action,
   actor_kind: ({ actor }) => actor.kind,
@@ -12,13 +12,13 @@ export const activityFile = (request: HttpRequest): FileColumns<ActivityEntry> =
   object: ({ object }) => object.label,
   changes: ({ changes }) => changes,
   reason: ({ reason }) => reason,
-  address: (entry) => addressFor(request, entry),
+  address: (entry) => visibleAddress(request, entry),
   request_id: ({ requestId }) => requestId,
   key_public_id: ({ object }) => object.keyPublicId,
 });
 
-/** In one's own feed, from where an administrator acted is none of one's business. */
-export function addressFor(request: HttpRequest, { actor, address }: ActivityEntry): string | null {
+/** Hides the IP address of administrators in a user's own feed. */
+export function visibleAddress(request: HttpRequest, { actor, address }: ActivityEntry): string | null {
   const isOwn = actor.userId === actorOf(request).userId;
   return isOwn || viewScope(request).kind !== 'user' ? address : null;
 }

@@ -24,12 +24,12 @@ import {
   type ListDescription,
   type Localisation,
   pathOf,
-  periodWords,
+  describePeriod,
   queryOf,
-  scopeWords,
+  describeScope,
 } from '../../web';
-import { dayLabels } from '../lists/days';
-import { addressFor } from './activity-csv';
+import { dayLabels } from '../lists/day-labels';
+import { visibleAddress } from './activity-csv';
 import { type ActivityPageQuery, periods } from './activity-query.form';
 import { daysField } from '../lists/periods';
 
@@ -42,7 +42,7 @@ export function activityList(
   const { translate } = localisation;
   return {
     heading: translate('activity.page.heading'),
-    scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
+    scope: `${describePeriod(period, localisation, { days: query.days })} · ${describeScope(request, translate)}`,
     columns: [
       column('activity.page.time', 'time', ({ occurredAt }) => occurredAt),
       column('activity.page.what', 'text', ({ action }) => actionText(action, translate), 'heading'),
@@ -104,7 +104,7 @@ const detailOf = (
 });
 
 function detailsOf(entry: ActivityEntry, request: HttpRequest, translate: Translate): LabelledFigure[] {
-  const address = addressFor(request, entry);
+  const address = visibleAddress(request, entry);
   const text = (key: string, value: string | null): LabelledFigure[] =>
     value === null ? [] : [{ label: translate(key), figure: { kind: 'text', value } }];
   return [
@@ -126,19 +126,18 @@ function detailsOf(entry: ActivityEntry, request: HttpRequest, translate: Transl
 const changeItems = (changes: Changes): LabelledFigure[] =>
   Object.entries(changes).map(([name, [before, after]]) => ({
     label: name,
-    figure: { kind: 'text', value: `${shown(before)} → ${shown(after)}` },
+    figure: { kind: 'text', value: `${displayValue(before)} → ${displayValue(after)}` },
   }));
 
-const shown = (value: unknown): string =>
+const displayValue = (value: unknown): string =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** It has one bar a day of the period, in the reader's zone. */
 export function dayChart(
-  { days: found, countedTo }: ActivityDays,
+  { days: dayCounts, countedTo }: ActivityDays,
   period: Period,
   { locale, timeZone, translate }: Localisation,
 ): { days: ChartModel; daysNote: string | null } {
-  const counts = new Map(found.map(({ day, count }) => [day, count]));
+  const counts = new Map(dayCounts.map(({ day, count }) => [day, count]));
   const names = daysOf(period, timeZone);
   return {
     days: barChart({
@@ -150,7 +149,7 @@ export function dayChart(
       format: (value) => formatNumber(locale, value),
       totalLabel: translate('list.total'),
       pointLabel: translate('activity.page.day'),
-      whole: true,
+      isCount: true,
     }),
     daysNote:
       countedTo === null

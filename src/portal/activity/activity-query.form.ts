@@ -1,17 +1,17 @@
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
 import { line, oneNumberOf, oneOf, type Period } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
+import { DEFAULT_DAYS } from '../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
 
-/** The address of the activity page. An empty field of its form stands for no filter. */
+/** Query of the activity page. An empty field means no filter. */
 export class ActivityPageQuery {
-  @Takes(oneNumberOf(periods).default(USUAL_DAYS))
+  @ParsedBy(oneNumberOf(periods).default(DEFAULT_DAYS))
   days: number;
 
-  @Takes(oneOf(objectTypes).orBlank())
+  @ParsedBy(oneOf(objectTypes).orBlank())
   type?: ObjectType;
 
   @IsFilterText()
@@ -21,11 +21,11 @@ export class ActivityPageQuery {
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */
-  @Takes(line(20).optional())
+  @ParsedBy(line(20).optional())
   open?: string;
 }
 
-export function filterOf(
+export function toActivityFilter(
   query: ActivityPageQuery,
   { from }: Period,
 ): Omit<ActivityFilter, 'limit' | 'cursor'> {

@@ -1,12 +1,12 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityQuery } from '../../audit';
-import { periodNamed } from '../../kernel';
+import { resolvePeriod } from '../../kernel';
 import { Settings } from '../../platform';
 import {
   Access,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   type HttpRequest,
   listPage,
   type ListPageModel,
@@ -18,11 +18,11 @@ import {
 import { searchedNote } from '../lists/searched-note';
 import { activityFile } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
-import { ActivityPageQuery, filterOf } from './activity-query.form';
+import { ActivityPageQuery, toActivityFilter } from './activity-query.form';
 
-const ROWS_A_PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** The list shows what happened to one's own account, or in the administration's view all that the role may see. */
+/** Activity of the user's own account or, in the administration view, everything the role covers. */
 @Controller()
 export class ActivityController {
   constructor(
@@ -35,10 +35,10 @@ export class ActivityController {
   async show(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): Promise<ListPageModel> {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
-    const period = periodNamed(query, localisation.timeZone, Date.now());
-    const filter = filterOf(query, period);
-    const [page, counted] = await Promise.all([
-      this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
+    const period = resolvePeriod(query, localisation.timeZone, Date.now());
+    const filter = toActivityFilter(query, period);
+    const [page, activityDays] = await Promise.all([
+      this.activity.page(scope, { ...filter, cursor: query.cursor, limit: PAGE_SIZE }),
       this.activity.days(scope, filter, localisation.timeZone),
     ]);
     const note = searchedNote(page.searchedTo, localisation);
@@ -48,15 +48,17 @@ export class ActivityController {
       { ...activityList(request, query, period, localisation), note },
       localisation.translate,
     );
-    return counted.days.length === 0 ? model : { ...model, ...dayChart(counted, period, localisation) };
+    return activityDays.days.length === 0
+      ? model
+      : { ...model, ...dayChart(activityDays, period, localisation) };
   }
 
   @Csv('/dashboard/activity/export', Access.session(), 'activity')
-  export(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): CsvContent {
     const scope = viewScope(request);
     const limit = this.settings.auditExportMaxRows;
-    const period = periodNamed(query, this.pages.timeZoneOf(request), Date.now());
-    const entries = this.activity.all(scope, { ...filterOf(query, period), limit });
+    const period = resolvePeriod(query, this.pages.timeZoneOf(request), Date.now());
+    const entries = this.activity.all(scope, { ...toActivityFilter(query, period), limit });
     return csvTable(entries, activityFile(request), limit);
   }
 }

@@ -10,13 +10,13 @@ import {
   WalletHistory,
 } from '../../billing';
 import { atLeast, fault, isUuid, line, oneOf, uuid } from '../../kernel';
-import { Settings, Takes } from '../../platform';
+import { Settings, ParsedBy } from '../../platform';
 import {
   Access,
   actorOf,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   type HttpRequest,
   IsCursor,
   listPage,
@@ -24,48 +24,48 @@ import {
   PageRenderer,
 } from '../../web';
 import { ledgerFile, ledgerList } from './ledger-model';
-import { type InvoiceFacts, overviewModel } from './overview-model';
+import { type InvoiceOverview, overviewModel } from './billing-overview-model';
 import { billingTabs, modeBanner, paymentFile, paymentList } from './payments-model';
-import { WalletParties, type WalletParty } from './wallet-party';
+import { WalletPartyService, type WalletParty } from './wallet-party.service';
 
-class OverviewQuery {
-  @Takes(line(20).optional())
+class BillingOverviewQuery {
+  @ParsedBy(line(20).optional())
   amount?: string;
 
-  @Takes(line(10).optional())
+  @ParsedBy(line(10).optional())
   cancelled?: string;
 
-  @Takes(line(10).optional())
+  @ParsedBy(line(10).optional())
   card?: string;
 
-  /** The reader's own wallet, while another one pays. */
-  @Takes(oneOf(['1']).optional())
+  /** Shows the user's own wallet while another payer is charged. */
+  @ParsedBy(oneOf(['1']).optional())
   own?: string;
 }
 
-class ListQuery {
+class BillingListQuery {
   @IsCursor()
   cursor?: string;
 
-  /** The reader's own wallet, while another one pays. */
-  @Takes(oneOf(['1']).optional())
+  /** Shows the user's own wallet while another payer is charged. */
+  @ParsedBy(oneOf(['1']).optional())
   own?: string;
 }
 
-class ReturnQuery {
-  @Takes(uuid)
+class PaymentReturnQuery {
+  @ParsedBy(uuid)
   payment: string;
 }
 
-const ROWS_A_PAGE = 50;
-const RECENT = 5;
+const PAGE_SIZE = 50;
+const RECENT_PAYMENTS = 5;
 const REFRESH_SECONDS = 2;
 
-/** The wallet that pays for the signed-in person: its balance, top-ups and entries. */
+/** The wallet that is charged for the signed-in user: balance, top-ups and entries. */
 @Controller()
 export class BillingPageController {
   constructor(
-    private readonly parties: WalletParties,
+    private readonly parties: WalletPartyService,
     private readonly accounts: BillingAccounts,
     private readonly cards: Cards,
     private readonly ledger: Ledger,
@@ -78,17 +78,17 @@ export class BillingPageController {
   ) {}
 
   @Page('/dashboard/billing', 'pages/billing/overview', Access.session())
-  async overview(@Query() query: OverviewQuery, @Req() request: HttpRequest) {
-    const party = await this.parties.of(request);
+  async overview(@Query() query: BillingOverviewQuery, @Req() request: HttpRequest) {
+    const party = await this.parties.resolve(request);
     const { walletId, owner } = party;
-    const ownWallet = await this.besideOf(party, actorOf(request).userId);
-    if (!party.mayMove) return { elsewhere: { payer: owner.name || owner.email }, ownWallet };
+    const ownWallet = await this.findOwnWallet(party, actorOf(request).userId);
+    if (!party.canMoveMoney) return { elsewhere: { payer: owner.name || owner.email }, ownWallet };
     const [wallet, account, cards, recent, invoices] = await Promise.all([
       this.ledger.wallet(walletId),
-      this.accounts.of(walletId),
+      this.accounts.findOrCreate(walletId),
       this.cards.list(walletId),
-      this.payments.page(walletId, { limit: RECENT }),
-      this.invoicesOf(party),
+      this.payments.page(walletId, { limit: RECENT_PAYMENTS }),
+      this.findInvoices(party),
     ]);
     const { isConnected, isTestMode, isSandbox } = this.processor;
     const model = overviewModel(
@@ -97,7 +97,7 @@ export class BillingPageController {
         wallet,
         invoices,
         account,
-        // Cards belong to the customer: without one that today's key knows, none can be charged.
+        // Cards belong to a customer of the current API key; without one, none can be charged.
         cards: account.customerId === null ? [] : cards,
         recent: recent.rows,
         query,
@@ -112,9 +112,9 @@ export class BillingPageController {
   }
 
   @Page('/dashboard/billing/payments', 'pages/billing/payments', Access.session())
-  async paymentPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest) {
-    const party = await this.parties.mover(request);
-    const page = await this.payments.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
+  async paymentPage(@Query() { cursor }: BillingListQuery, @Req() request: HttpRequest) {
+    const party = await this.parties.requireMover(request);
+    const page = await this.payments.page(party.walletId, { cursor: cursor ?? null, limit: PAGE_SIZE });
     const translate = this.pages.textsFor(request);
     const list = listPage(request, page, paymentList(party, translate), translate);
     return {
@@ -125,16 +125,16 @@ export class BillingPageController {
   }
 
   @Csv('/dashboard/billing/payments/export', Access.session(), 'payments')
-  async paymentFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
-    const { walletId } = await this.parties.mover(request);
+  async paymentFile(@Query() _query: BillingListQuery, @Req() request: HttpRequest): Promise<CsvContent> {
+    const { walletId } = await this.parties.requireMover(request);
     const cappedAt = this.settings.auditExportMaxRows;
     return csvTable(this.payments.all(walletId, cappedAt), paymentFile, cappedAt);
   }
 
   @Page('/dashboard/billing/ledger', 'pages/billing/ledger', Access.session())
-  async ledgerPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest) {
-    const party = await this.parties.mover(request);
-    const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
+  async ledgerPage(@Query() { cursor }: BillingListQuery, @Req() request: HttpRequest) {
+    const party = await this.parties.requireMover(request);
+    const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: PAGE_SIZE });
     const translate = this.pages.textsFor(request);
     const locale = this.pages.localeOf(request);
     const list = listPage(request, page, ledgerList(party, { translate, locale }), translate);
@@ -146,21 +146,21 @@ export class BillingPageController {
   }
 
   @Csv('/dashboard/billing/ledger/export', Access.session(), 'ledger')
-  async ledgerFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
-    const { walletId } = await this.parties.mover(request);
+  async ledgerFile(@Query() _query: BillingListQuery, @Req() request: HttpRequest): Promise<CsvContent> {
+    const { walletId } = await this.parties.requireMover(request);
     const cappedAt = this.settings.auditExportMaxRows;
     return csvTable(this.history.all(walletId, cappedAt), ledgerFile, cappedAt);
   }
 
-  /** Waits for the event of the processor: to be led here proves nothing, and credits nothing. */
+  /** Waits for the processor's event, because the redirect proves no payment and credits nothing. */
   @Page('/dashboard/billing/return', 'pages/billing/return', Access.session())
   async afterPayment(
-    @Query() { payment: publicId }: ReturnQuery,
+    @Query() { payment: publicId }: PaymentReturnQuery,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
-    const { walletId } = await this.parties.reader(request, payment?.walletId);
+    const payment = isUuid(publicId) ? await this.payments.findByPublicId(publicId) : null;
+    const { walletId } = await this.parties.requireReader(request, payment?.walletId);
     if (payment?.walletId !== walletId) throw fault('not_found');
     const { isSandbox } = this.processor;
     const isOpen = payment.state === 'open';
@@ -175,17 +175,20 @@ export class BillingPageController {
     };
   }
 
-  private async invoicesOf({ walletId }: WalletParty): Promise<InvoiceFacts | null> {
+  private async findInvoices({ walletId }: WalletParty): Promise<InvoiceOverview | null> {
     const [state, { rows }] = await Promise.all([
       this.invoices.state(walletId),
-      this.invoices.payments(walletId, { limit: RECENT }),
+      this.invoices.payments(walletId, { limit: RECENT_PAYMENTS }),
     ]);
-    const isOfInvoices = state.credit > 0n || state.owed !== 0n || rows.length > 0;
-    return isOfInvoices ? { state, payments: rows } : null;
+    const isInvoiced = state.credit > 0n || state.owed !== 0n || rows.length > 0;
+    return isInvoiced ? { state, payments: rows } : null;
   }
 
-  /** The reader's own wallet, where another one is shown and theirs holds money or cards. */
-  private async besideOf({ walletId }: WalletParty, userId: number): Promise<{ balance: bigint } | null> {
+  /** Returns the user's own wallet if a different one is shown and the own one holds money or cards. */
+  private async findOwnWallet(
+    { walletId }: WalletParty,
+    userId: number,
+  ): Promise<{ balance: bigint } | null> {
     if (walletId === userId) return null;
     const [{ balance }, cards] = await Promise.all([this.ledger.wallet(userId), this.cards.list(userId)]);
     return balance === 0n && cards.length === 0 ? null : { balance };

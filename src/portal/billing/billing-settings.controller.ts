@@ -2,20 +2,19 @@ import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
-import { filled, nanoPerCent } from '../../kernel';
-import { Database, IsOptional, Matches, MaxLength, Takes } from '../../platform';
-import { Access, Action, done, type Done, type HttpRequest } from '../../web';
+import { nonEmptyLine, nanoPerCent } from '../../kernel';
+import { Database, IsOptional, Matches, MaxLength, ParsedBy } from '../../platform';
+import { Access, Action, done, type ActionResult, type HttpRequest } from '../../web';
 import { centsField, centsWithin } from './amount-field';
-import { concernsOf, overviewOf, WalletParties } from './wallet-party';
+import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
 class InvoiceForm {
-  @Takes(filled(200).orBlank())
+  @ParsedBy(nonEmptyLine(200).orBlank())
   name?: string;
 
-  /** It has several lines. */
   @IsOptional()
   @Transform(trimmed)
   @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u, 'up to 6 lines without control characters')
@@ -29,19 +28,18 @@ class InvoiceForm {
   tax_id?: string;
 }
 
-/** It is as much as nine digits say. */
-const MOST_LOW_BALANCE_CENTS = 99_999_999_999n;
+/** The largest amount with nine digits before the decimal point. */
+const MAX_LOW_BALANCE_CENTS = 99_999_999_999n;
 
 class LowBalanceForm {
-  @Takes(centsWithin(0n, MOST_LOW_BALANCE_CENTS))
+  @ParsedBy(centsWithin(0n, MAX_LOW_BALANCE_CENTS))
   low_balance?: unknown;
 }
 
-/** The settings say what stands on invoices, and below which balance a mail is sent. */
 @Controller()
 export class BillingSettingsController {
   constructor(
-    private readonly parties: WalletParties,
+    private readonly parties: WalletPartyService,
     private readonly accounts: BillingAccounts,
     private readonly database: Database,
     private readonly activity: ActivityLog,
@@ -50,11 +48,11 @@ export class BillingSettingsController {
   @Action('/dashboard/billing/invoice-details', Access.session(), {
     audit: 'billing.invoice-details-changed',
   })
-  async invoice(@Body() form: InvoiceForm, @Req() request: HttpRequest): Promise<Done> {
-    const party = await this.parties.mover(request);
+  async invoice(@Body() form: InvoiceForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    const party = await this.parties.requireMover(request);
     const details = { name: form.name || null, address: form.address || null, taxId: form.tax_id || null };
     await this.database.transaction(async (tx) => {
-      const { invoice } = await this.accounts.locked(tx, party.walletId);
+      const { invoice } = await this.accounts.lock(tx, party.walletId);
       await this.accounts.setInvoice(tx, party.walletId, details);
       await this.activity.write(tx, {
         action: 'billing.invoice-details-changed',
@@ -63,15 +61,15 @@ export class BillingSettingsController {
         changes: changesOf(invoice, details),
       });
     });
-    return this.saved(request);
+    return this.savedResult(request);
   }
 
   @Action('/dashboard/billing/low-balance', Access.session(), { audit: 'billing.low-balance-changed' })
-  async lowBalance(@Body() _form: LowBalanceForm, @Req() request: HttpRequest): Promise<Done> {
-    const party = await this.parties.mover(request);
+  async lowBalance(@Body() _form: LowBalanceForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    const party = await this.parties.requireMover(request);
     const limit = centsField(request, 'low_balance') * nanoPerCent;
     await this.database.transaction(async (tx) => {
-      const { lowBalance } = await this.accounts.locked(tx, party.walletId);
+      const { lowBalance } = await this.accounts.lock(tx, party.walletId);
       await this.accounts.setLowBalance(tx, party.walletId, limit);
       await this.activity.write(tx, {
         action: 'billing.low-balance-changed',
@@ -80,10 +78,10 @@ export class BillingSettingsController {
         changes: changesOf({ lowBalance }, { lowBalance: limit }),
       });
     });
-    return this.saved(request);
+    return this.savedResult(request);
   }
 
-  private saved(request: HttpRequest): Done {
-    return done(overviewOf(request), { ok: true }, 'billing.saved');
+  private savedResult(request: HttpRequest): ActionResult {
+    return done(overviewHref(request), { ok: true }, 'billing.saved');
   }
 }

@@ -5,8 +5,8 @@ import { BillingDataController } from './billing-data.controller';
 import { BillingPageController } from './billing-page.controller';
 import { BillingSettingsController } from './billing-settings.controller';
 import { CheckoutController } from './checkout.controller';
-import { BillingDocumentsController } from './documents.controller';
-import { WalletParties } from './wallet-party';
+import { BillingDocumentsController } from './billing-documents.controller';
+import { WalletPartyService } from './wallet-party.service';
 import { WebhookController } from './webhook.controller';
 
 @Module({
@@ -19,6 +19,6 @@ import { WebhookController } from './webhook.controller';
     CheckoutController,
     WebhookController,
   ],
-  providers: [WalletParties],
+  providers: [WalletPartyService],
 })
 export class BillingPagesModule {}

@@ -3,13 +3,13 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { Checkout, PaymentProcessor } from '../../billing';
 import { fromUnknown } from '../../kernel';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   okWith,
   PageRenderer,
@@ -17,10 +17,10 @@ import {
 } from '../../web';
 import { topUpAmount, topUpField, topUpNumber } from './amount-field';
 import { modeBanner } from './payments-model';
-import { WalletParties } from './wallet-party';
+import { WalletPartyService } from './wallet-party.service';
 
 class CheckoutForm {
-  @Takes(topUpAmount)
+  @ParsedBy(topUpAmount)
   amount?: unknown;
 }
 
@@ -36,13 +36,13 @@ const topUp = {
 
 const cardNotStored = { none: 'a card is put on record when the processor tells of it' } as const;
 
-/** Money begins to come in here: the processor's own page takes it from here. */
+/** Starts top-ups; the payment itself happens on the processor's page. */
 @Controller()
 export class CheckoutController {
   constructor(
     private readonly checkout: Checkout,
     private readonly processor: PaymentProcessor,
-    private readonly parties: WalletParties,
+    private readonly parties: WalletPartyService,
     private readonly activity: ActivityLog,
     private readonly pages: PageRenderer,
   ) {}
@@ -56,7 +56,7 @@ export class CheckoutController {
     return this.topUp(request, response);
   }
 
-  /** The older name of the same. */
+  /** Legacy alias of the route above. */
   @Action('/api/billing/add-funds', Access.session(), topUp)
   addFunds(
     @Body() _form: CheckoutForm,
@@ -71,25 +71,28 @@ export class CheckoutController {
     responds: redirectToProcessor,
   })
   async addCard(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const { walletId } = await this.parties.mover(request);
-    return this.onward(await this.checkout.addCard(walletId), request, response);
+    const { walletId } = await this.parties.requireMover(request);
+    return this.redirectToProcessorPage(await this.checkout.addCard(walletId), request, response);
   }
 
   private async topUp(request: HttpRequest, response: ServerResponse) {
     try {
-      const { walletId, owner } = await this.parties.mover(request);
+      const { walletId, owner } = await this.parties.requireMover(request);
       const { url } = await this.checkout.start(walletId, topUpField(request, 'amount'), {
         userId: actorOf(request).userId,
         organisationId: owner.organisationId,
       });
-      return this.onward(url, request, response);
+      return this.redirectToProcessorPage(url, request, response);
     } catch (error) {
       return this.backToPage(error, request);
     }
   }
 
-  /** A form may lead to our own pages only, so a page of ours leads on: at once, and by a link. */
-  private onward(url: string, request: HttpRequest, response: ServerResponse) {
+  /**
+   * A form may redirect to the portal's own pages only, so an intermediate page redirects further, automatically and by
+   * a link.
+   */
+  private redirectToProcessorPage(url: string, request: HttpRequest, response: ServerResponse) {
     if (!wantsPage(request)) return { ok: true, url };
     response.setHeader('refresh', `0; url=${new URL(url).href}`);
     response.setHeader('content-type', 'text/html; charset=utf-8');
@@ -97,11 +100,11 @@ export class CheckoutController {
     return this.pages.page('pages/billing/onward', { address: url, mode }, request);
   }
 
-  /** A person who mistyped is led back to the form, a program gets the refusal. */
-  private backToPage(error: unknown, request: HttpRequest): Done {
+  /** Redirects a browser with an invalid amount back to the form; API clients get the error. */
+  private backToPage(error: unknown, request: HttpRequest): ActionResult {
     const problem = fromUnknown(error);
     if (!wantsPage(request) || problem.code !== 'validation_error') throw error;
-    this.activity.nothingChanged();
+    this.activity.reportNoChange();
     return done('/dashboard/billing', { ok: false }, { tone: 'bad', text: 'billing.amount-refused' });
   }
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../billing';
 import { formatMultiplier, nanoPerCent } from '../../kernel';
 import { formatMoney, formatTime, type Locale, type Translate } from '../../views';
-import { kindWords } from './ledger-model';
+import { kindLabel } from './ledger-model';
 import { type PdfDocument, renderPdf } from './pdf';
 
 export interface DocumentLocalisation {
@@ -18,17 +18,17 @@ export interface DocumentLocalisation {
   readonly font: string | undefined;
 }
 
-interface Addressee {
+interface DocumentAddressee {
   readonly owner: WalletOwner;
   readonly invoice: InvoiceDetails;
 }
 
-/** Receipts bear the number of the payment, which is never given twice. */
+/** Receipt numbers derive from the payment's id, which is never reused. */
 const receiptNumber = ({ id }: Payment): string => `R-${id.padStart(8, '0')}`;
 
 export function receiptPdf(
   payment: Payment,
-  to: Addressee,
+  addressee: DocumentAddressee,
   localisation: DocumentLocalisation,
 ): Promise<Buffer> {
   const { locale, translate } = localisation;
@@ -36,7 +36,7 @@ export function receiptPdf(
   const paidAt = formatTime(locale, 'UTC', payment.paidAt ?? payment.createdAt, 'full');
   const refund = [translate('billing.receipt.refunded'), money(payment.refundedCents)];
   return renderPdf({
-    ...frameOf(translate('billing.receipt.heading'), to, localisation, !payment.live),
+    ...documentFrame(translate('billing.receipt.heading'), addressee, localisation, !payment.live),
     facts: [
       [translate('billing.receipt.number'), receiptNumber(payment)],
       [translate('billing.payments.date'), `${paidAt} UTC`],
@@ -58,7 +58,7 @@ export function receiptPdf(
   });
 }
 
-/** The figures are: owed before, used by invoice, come and gone beside it, and owed now. */
+/** Invoice figures: owed before, invoiced usage, payments and adjustments, and owed now. */
 export const owedFigures = ({ opening, closing, usage }: Statement): readonly [string, bigint][] => [
   ['billing.statement.owed-before', -opening],
   ['billing.statement.invoiced', usage],
@@ -68,7 +68,7 @@ export const owedFigures = ({ opening, closing, usage }: Statement): readonly [s
 
 export function statementPdf(
   { statement, invoices }: { readonly statement: Statement; readonly invoices: Statement | null },
-  to: Addressee,
+  addressee: DocumentAddressee,
   localisation: DocumentLocalisation,
 ): Promise<Buffer> {
   const { locale, translate } = localisation;
@@ -76,22 +76,26 @@ export function statementPdf(
   const day = (at: Date): string => formatTime(locale, 'UTC', at, 'date');
   const lastDay = new Date(statement.to.getTime() - 1);
   const columns = [translate('billing.ledger.what'), translate('billing.ledger.amount')];
-  const tablesOf = (of: Statement, about = '') => {
+  const tablesOf = (source: Statement, prefix = '') => {
     const shares = (heading: string, rows: readonly UsageShare[]) => ({
-      heading: `${about}${heading}`,
+      heading: `${prefix}${heading}`,
       columns,
-      rows: rows.map(({ name, cost }) => [shareWords(name, translate), money(cost)]),
-      total: [translate('list.total'), money(of.usage)],
+      rows: rows.map(({ name, cost }) => [shareLabel(name, translate), money(cost)]),
+      total: [translate('list.total'), money(source.usage)],
     });
     return [
       {
-        heading: `${about}${translate('billing.statement.postings')}`,
+        heading: `${prefix}${translate('billing.statement.postings')}`,
         columns: [translate('billing.payments.date'), ...columns],
         rows: [
-          ...of.postings.map(({ at, kind, amount }) => [day(at), kindWords(kind, translate), money(amount)]),
-          ...of.furtherPostings.map(({ kind, count, amount }) => [
-            furtherWords(count, translate),
-            kindWords(kind, translate),
+          ...source.postings.map(({ at, kind, amount }) => [
+            day(at),
+            kindLabel(kind, translate),
+            money(amount),
+          ]),
+          ...source.furtherPostings.map(({ kind, count, amount }) => [
+            furtherLabel(count, translate),
+            kindLabel(kind, translate),
             money(amount),
           ]),
         ],
@@ -99,15 +103,15 @@ export function statementPdf(
       {
         heading: translate('billing.statement.factors'),
         columns: [translate('billing.statement.factor-of'), translate('billing.statement.factor')],
-        rows: of.factors.map((held) => [factorSpan(held, day, translate), factorText(held)]),
+        rows: source.factors.map((factor) => [factorSpan(factor, day, translate), factorText(factor)]),
       },
-      shares(translate('billing.statement.members'), of.byMember),
-      shares(translate('billing.statement.projects'), of.byProject),
+      shares(translate('billing.statement.members'), source.byMember),
+      shares(translate('billing.statement.projects'), source.byProject),
     ];
   };
   const owed = invoices === null ? [] : owedFigures(invoices);
   return renderPdf({
-    ...frameOf(translate('billing.statement.heading'), to, localisation, statement.hasTestMoney),
+    ...documentFrame(translate('billing.statement.heading'), addressee, localisation, statement.hasTestMoney),
     facts: [
       [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
       [translate('billing.statement.opening'), money(statement.opening)],
@@ -122,18 +126,16 @@ export function statementPdf(
   });
 }
 
-/** The words name the user of a share; the others of a long list stand in one line. */
-export const shareWords = (name: UsageShare['name'], translate: Translate): string =>
+/** Returns the user or project of a share; the remaining shares of a long list are combined. */
+export const shareLabel = (name: UsageShare['name'], translate: Translate): string =>
   name ?? translate('billing.statement.others');
 
-/** It stands in place of a date where postings stand in one line. */
-export const furtherWords = (count: number, translate: Translate): string =>
+export const furtherLabel = (count: number, translate: Translate): string =>
   translate('billing.statement.further', { count });
 
-/** It reads like `× 1.125`. */
+/** Returns a text such as `× 1.125`. */
 export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
 
-/** The words say whose factor it is, and when it held. */
 export function factorSpan(
   { organisation, from, to }: FactorInForce,
   day: (at: Date) => string,
@@ -143,9 +145,9 @@ export function factorSpan(
   return `${organisation}: ${day(from)} – ${end}`;
 }
 
-function frameOf(
+function documentFrame(
   heading: string,
-  { owner, invoice }: Addressee,
+  { owner, invoice }: DocumentAddressee,
   { brand, translate, locale, font }: DocumentLocalisation,
   isTest: boolean,
 ): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language' | 'font'> {

@@ -1,35 +1,35 @@
 import { type HistoryLine, postingKinds } from '../../billing';
 import { formatUsd } from '../../kernel';
-import { column, formatTime, type Locale, mixed, type Translate } from '../../views';
-import { type FileColumns, type ListDescription } from '../../web';
-import { walletWords } from './payments-model';
-import type { WalletParty } from './wallet-party';
+import { column, formatTime, type Locale, mixedColumn, type Translate } from '../../views';
+import { type CsvColumns, type ListDescription } from '../../web';
+import { walletLabel } from './payments-model';
+import type { WalletParty } from './wallet-party.service';
 
 const knownKinds: readonly string[] = ['usage', ...postingKinds];
 
-/** A line of the ledger is called so; a kind of another origin keeps its own name. */
-export const kindWords = (kind: string, translate: Translate): string =>
+/** Returns the label of a ledger line; an unknown kind keeps its raw name. */
+export const kindLabel = (kind: string, translate: Translate): string =>
   knownKinds.includes(kind) ? translate(`billing.kind.${kind}`) : kind;
 
-interface Localisation {
+interface LedgerLocalisation {
   readonly translate: Translate;
   readonly locale: Locale;
 }
 
 export const ledgerList = (
   party: WalletParty,
-  { translate, locale }: Localisation,
+  { translate, locale }: LedgerLocalisation,
 ): ListDescription<HistoryLine> => ({
   heading: translate('billing.ledger.heading'),
-  scope: `${walletWords(party, translate)} · ${translate('billing.ledger.days')}`,
+  scope: `${walletLabel(party, translate)} · ${translate('billing.ledger.days')}`,
   columns: [
-    // A day of usage is one of UTC. In a zone east of it, its end is on the next day.
-    mixed('billing.payments.date', ({ at, requests }) =>
+    // Usage is totalled per UTC day; in a zone further east, its timestamp would fall on the next day.
+    mixedColumn('billing.payments.date', ({ at, requests }) =>
       requests === null
         ? { kind: 'time', value: at }
         : { kind: 'text', value: formatTime(locale, 'UTC', at, 'date') },
     ),
-    column('billing.ledger.what', 'text', ({ kind }) => kindWords(kind, translate)),
+    column('billing.ledger.what', 'text', ({ kind }) => kindLabel(kind, translate)),
     column(
       'billing.ledger.note',
       'text',
@@ -46,7 +46,7 @@ export const ledgerList = (
   },
 });
 
-export const ledgerFile: FileColumns<HistoryLine> = {
+export const ledgerFile: CsvColumns<HistoryLine> = {
   at: ({ at }) => at,
   kind: ({ kind }) => kind,
   reference: ({ ref }) => ref,

@@ -3,17 +3,17 @@ import { formatUsd, nanoPerCent } from '../../kernel';
 import {
   type BadgeModel,
   type BannerModel,
-  type Column,
+  type TableColumn,
   column,
   type EmptyModel,
   type Figure,
-  mixed,
+  mixedColumn,
   type TabsModel,
   type Tone,
   type Translate,
 } from '../../views';
-import { type FileColumns, type ListDescription } from '../../web';
-import type { WalletParty } from './wallet-party';
+import { type CsvColumns, type ListDescription } from '../../web';
+import type { WalletParty } from './wallet-party.service';
 
 const tones: Readonly<Record<PaymentStatus, Tone>> = {
   open: 'info',
@@ -25,7 +25,7 @@ const tones: Readonly<Record<PaymentStatus, Tone>> = {
   disputed: 'bad',
 };
 
-/** Says that no money moves; null where it does. */
+/** Explains that no real money is charged; null in live mode. */
 export function modeBanner(
   { isSandbox, isTestMode }: { readonly isSandbox: boolean; readonly isTestMode: boolean },
   translate: Translate,
@@ -59,20 +59,20 @@ export const billingTabs = (
   })),
 });
 
-export const paymentColumns = (translate: Translate): Column<Payment>[] => [
+export const paymentColumns = (translate: Translate): TableColumn<Payment>[] => [
   column('billing.payments.date', 'time', ({ createdAt }) => createdAt),
   column('billing.payments.paid', 'money', ({ grossCents }) => grossCents * nanoPerCent),
   column('billing.payments.fee', 'money', ({ feeCents }) => feeCents * nanoPerCent, 'minor'),
   column('billing.payments.credit', 'money', ({ creditedNano }) => creditedNano, 'minor'),
   column('billing.payments.status', 'badge', (payment) => statusOf(payment, translate)),
-  mixed('billing.payments.receipt', (payment) => receiptOf(payment, translate), 'minor'),
+  mixedColumn('billing.payments.receipt', (payment) => receiptOf(payment, translate), 'minor'),
 ];
 
-function statusOf({ status, failedRefundCents: failed }: Payment, translate: Translate): BadgeModel {
+function statusOf({ status, failedRefundCents: failedCents }: Payment, translate: Translate): BadgeModel {
   const label = translate(`billing.status.${status}`);
-  if (failed === 0n) return { tone: tones[status], label };
-  const refused = translate('billing.payments.refund-failed', { amount: `$${usd(failed)}` });
-  return { tone: 'warn', label: `${label} · ${refused}` };
+  if (failedCents === 0n) return { tone: tones[status], label };
+  const failedRefund = translate('billing.payments.refund-failed', { amount: `$${usd(failedCents)}` });
+  return { tone: 'warn', label: `${label} · ${failedRefund}` };
 }
 
 const receiptOf = ({ state, publicId, failureCode }: Payment, translate: Translate): Figure =>
@@ -91,18 +91,18 @@ export const nothingPaid = (translate: Translate): EmptyModel => ({
 
 export const paymentList = (party: WalletParty, translate: Translate): ListDescription<Payment> => ({
   heading: translate('billing.payments.heading'),
-  scope: walletWords(party, translate),
+  scope: walletLabel(party, translate),
   columns: paymentColumns(translate),
   fields: [],
   nothingYet: nothingPaid(translate),
 });
 
-export const walletWords = ({ owner }: WalletParty, translate: Translate): string =>
+export const walletLabel = ({ owner }: WalletParty, translate: Translate): string =>
   translate('billing.whole-wallet', { name: owner.name || owner.email });
 
 const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
 
-export const paymentFile: FileColumns<Payment> = {
+export const paymentFile: CsvColumns<Payment> = {
   id: ({ publicId }) => publicId,
   created_at: ({ createdAt }) => createdAt,
   paid_at: ({ paidAt }) => paidAt,

@@ -1,10 +1,10 @@
 import type PdfKit from 'pdfkit';
-import { type Letters, lettersFor } from './pdf-letters';
+import { type PdfFonts, chooseFonts } from './pdf-fonts';
 
 interface PdfTable {
   readonly heading: string;
   readonly columns: readonly string[];
-  /** The last cell of a row is a figure and stands at the right edge. */
+  /** The last cell of a row is a figure, aligned right. */
   readonly rows: readonly (readonly string[])[];
   readonly total?: readonly string[];
   readonly after?: readonly string[];
@@ -18,14 +18,15 @@ export interface PdfDocument {
   readonly facts: readonly (readonly [label: string, value: string])[];
   readonly tables: readonly PdfTable[];
   readonly note: string | null;
-  /** The operator's font for letters outside of Western Europe; without it, one with Latin, Greek, Cyrillic and more. */
+  /**
+   * The operator's font for characters outside Western Europe; defaults to one with Latin, Greek, Cyrillic and more.
+   */
   readonly font: string | undefined;
 }
 
-/** The document that is drawn, and the letters it is drawn with. */
-interface Sheet {
+interface PdfCanvas {
   readonly pdf: PDFKit.PDFDocument;
-  readonly letters: Letters;
+  readonly fonts: PdfFonts;
 }
 
 const MARGIN = 56;
@@ -33,30 +34,32 @@ const ROW = 18;
 const BOTTOM = 780;
 const WIDTH = 595 - 2 * MARGIN;
 
-/** One plain A4 document. The package is loaded with the first one that is asked for. */
 export async function renderPdf(document: PdfDocument): Promise<Buffer> {
-  const { default: PdfDocumentMaker } = (await import('pdfkit')) as { default: typeof PdfKit };
+  const { default: PdfDocumentClass } = (await import('pdfkit')) as { default: typeof PdfKit };
   const { heading, brand, language, tables } = document;
-  const pdf = new PdfDocumentMaker({
+  const pdf = new PdfDocumentClass({
     size: 'A4',
     margin: MARGIN,
     info: { Title: heading, Author: brand },
     lang: language,
   });
-  const sheet = { pdf, letters: lettersFor(pdf, JSON.stringify(document), document.font) };
+  const canvas = { pdf, fonts: chooseFonts(pdf, JSON.stringify(document), document.font) };
   const chunks: Buffer[] = [];
   const done = new Promise<Buffer>((resolve, reject) => {
     pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
     pdf.on('end', () => resolve(Buffer.concat(chunks)));
     pdf.on('error', reject);
   });
-  drawHead(sheet, document);
-  for (const table of tables) drawTable(sheet, table);
+  drawHead(canvas, document);
+  for (const table of tables) drawTable(canvas, table);
   pdf.end();
   return done;
 }
 
-function drawHead({ pdf, letters }: Sheet, { brand, heading, to, facts, note }: PdfDocument): void {
+function drawHead(
+  { pdf, fonts: letters }: PdfCanvas,
+  { brand, heading, to, facts, note }: PdfDocument,
+): void {
   pdf.font(letters.bold).fontSize(11).text(letters.printable(brand));
   pdf.moveDown(1.5).fontSize(20).text(letters.printable(heading));
   pdf.font(letters.regular).fontSize(9);
@@ -70,31 +73,31 @@ function drawHead({ pdf, letters }: Sheet, { brand, heading, to, facts, note }: 
   }
 }
 
-function drawTable(sheet: Sheet, { heading, columns, rows, total, after }: PdfTable): void {
-  const { pdf, letters } = sheet;
+function drawTable(canvas: PdfCanvas, { heading, columns, rows, total, after }: PdfTable): void {
+  const { pdf, fonts: letters } = canvas;
   pdf.moveDown(1.5);
   if (pdf.y > BOTTOM - 4 * ROW) pdf.addPage();
   pdf.font(letters.bold).fontSize(12).text(letters.printable(heading), MARGIN);
   pdf.moveDown(0.5).fontSize(9);
-  drawRow(sheet, columns);
+  drawRow(canvas, columns);
   pdf.font(letters.regular);
-  for (const row of rows) drawRow(sheet, row);
+  for (const row of rows) drawRow(canvas, row);
   pdf.font(letters.bold);
-  if (total !== undefined) drawRow(sheet, total);
+  if (total !== undefined) drawRow(canvas, total);
   pdf.font(letters.regular);
-  if (after !== undefined) drawRow(sheet, after);
+  if (after !== undefined) drawRow(canvas, after);
   pdf.fontSize(10);
 }
 
-function drawRow({ pdf, letters }: Sheet, cells: readonly string[]): void {
+function drawRow({ pdf, fonts: letters }: PdfCanvas, cells: readonly string[]): void {
   if (pdf.y > BOTTOM - ROW) pdf.addPage();
   const top = pdf.y;
   const width = WIDTH / cells.length;
-  for (const [place, cell] of cells.entries()) {
-    pdf.text(letters.printable(cell), MARGIN + place * width, top + 4, {
+  for (const [index, cell] of cells.entries()) {
+    pdf.text(letters.printable(cell), MARGIN + index * width, top + 4, {
       width: width - 6,
       height: ROW - 4,
-      align: place === cells.length - 1 ? 'right' : 'left',
+      align: index === cells.length - 1 ? 'right' : 'left',
       ellipsis: true,
       lineBreak: false,
     });

@@ -3,13 +3,16 @@ import { formatMultiplier, formatUsd, toJsonNumber } from '../../kernel';
 
 export const statementColumns = ['line', 'at', 'name', 'detail', 'amount_usd', 'price_factor'];
 
-/** The lines of a statement: of the wallet, and, where its payer is billed by invoice, of what is owed. */
-export function statementLines(wallet: Statement, invoices: Statement | null): (readonly unknown[])[] {
-  const rows = invoices === null ? linesOf(wallet, '') : [...linesOf(wallet, ''), ...owedLines(invoices)];
-  return rows.map((row) => statementColumns.map((_, place) => row[place] ?? ''));
+/**
+ * Returns the lines of a statement: those of the wallet and, if its payer is billed by invoice, those of the invoices.
+ */
+export function buildStatementLines(wallet: Statement, invoices: Statement | null): (readonly unknown[])[] {
+  const rows =
+    invoices === null ? accountLines(wallet, '') : [...accountLines(wallet, ''), ...owedLines(invoices)];
+  return rows.map((row) => statementColumns.map((_, index) => row[index] ?? ''));
 }
 
-function linesOf(statement: Statement, prefix: '' | 'invoice_'): (readonly unknown[])[] {
+function accountLines(statement: Statement, prefix: '' | 'invoice_'): (readonly unknown[])[] {
   const { from, to, opening, closing, postings, furtherPostings, byMember, byProject, factors } = statement;
   return [
     ['opening', from, '', '', formatUsd(opening)],
@@ -21,28 +24,28 @@ function linesOf(statement: Statement, prefix: '' | 'invoice_'): (readonly unkno
       count,
       formatUsd(amount),
     ]),
-    ...sharesOf('member', byMember),
-    ...sharesOf('project', byProject),
-    ...factors.map((held) => [
+    ...shareLines('member', byMember),
+    ...shareLines('project', byProject),
+    ...factors.map((factor) => [
       'price_factor',
-      held.from,
-      held.organisation,
-      held.to?.toISOString() ?? '',
+      factor.from,
+      factor.organisation,
+      factor.to?.toISOString() ?? '',
       '',
-      formatMultiplier(BigInt(held.factor)),
+      formatMultiplier(BigInt(factor.factor)),
     ]),
     ['closing', to, '', '', formatUsd(closing)],
   ].map(([line, ...rest]) => [`${prefix}${String(line)}`, ...rest]);
 }
 
-/** As the wallet's, with what was used and what is owed at the end in figures of their own. */
+/** Adds the invoiced usage and the final amount owed to the lines of the account. */
 const owedLines = (invoices: Statement): (readonly unknown[])[] => [
-  ...linesOf(invoices, 'invoice_'),
+  ...accountLines(invoices, 'invoice_'),
   ['invoice_usage', '', '', invoices.requests, formatUsd(invoices.usage)],
   ['owed', invoices.to, '', '', formatUsd(-invoices.closing)],
 ];
 
-const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (readonly unknown[])[] =>
+const shareLines = (line: 'member' | 'project', shares: readonly UsageShare[]): (readonly unknown[])[] =>
   shares.map(({ name, requests, cost }) => [
     name === null ? `other_${line}s` : line,
     '',
@@ -51,7 +54,6 @@ const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (r
     formatUsd(-cost),
   ]);
 
-/** Programs read it like this. */
 export const presentStatement = (wallet: Statement, invoices: Statement | null) => ({
   from: wallet.from.toISOString(),
   to: wallet.to.toISOString(),
@@ -93,6 +95,6 @@ const presentAccount = (statement: Statement) => ({
   })),
 });
 
-/** A name of null stands for all others together. */
+/** A null name stands for all other shares combined. */
 const presentShares = (shares: readonly UsageShare[]) =>
   shares.map(({ name, requests, cost }) => ({ name, requests, cost_usd: toJsonNumber(cost) }));

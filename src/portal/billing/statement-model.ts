@@ -5,70 +5,73 @@ import {
   type DocumentLocalisation,
   factorSpan,
   factorText,
-  furtherWords,
+  furtherLabel,
   owedFigures,
-  shareWords,
+  shareLabel,
 } from './documents';
-import { kindWords } from './ledger-model';
-import { billingTabs, modeBanner, walletWords } from './payments-model';
-import type { WalletParty } from './wallet-party';
+import { kindLabel } from './ledger-model';
+import { billingTabs, modeBanner, walletLabel } from './payments-model';
+import type { WalletParty } from './wallet-party.service';
 
-/** Days of UTC; `to` is the beginning of the day after the last. */
-export interface Span {
+/** A range of UTC days; `to` is the start of the day after the last. */
+export interface StatementSpan {
   readonly from: Date;
   readonly to: Date;
   readonly first: string;
   readonly last: string;
 }
 
-const MOST_DAYS = 3_660;
-const MONTHS_SHOWN = 12;
+const MAX_DAYS = 3_660;
+const LISTED_MONTHS = 12;
 
-/** Without a span, it is the month that runs; with a first day alone, it is that day. */
-export function readSpan(query: { readonly from?: string; readonly to?: string }, now = new Date()): Span {
+/** Defaults to the current month; a first day alone means that day only. */
+export function readSpan(
+  query: { readonly from?: string; readonly to?: string },
+  now = new Date(),
+): StatementSpan {
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
-  const first = dayOf(query.from, 'from');
+  const first = parseDay(query.from, 'from');
   const from = first ?? month;
-  const last = dayOf(query.to, 'to') ?? first ?? lastDayOf(month);
+  const last = parseDay(query.to, 'to') ?? first ?? lastDayOf(month);
   const days = (last.getTime() - from.getTime()) / DAY_MS;
-  if (days < 0 || days > MOST_DAYS)
-    throw refused('to', 'must be a day from the first one to ten years after it');
+  if (days < 0 || days > MAX_DAYS)
+    throw dateError('to', 'must be a day from the first one to ten years after it');
   return { from, to: new Date(last.getTime() + DAY_MS), first: isoDay(from), last: isoDay(last) };
 }
 
-function dayOf(text: string | undefined, name: string): Date | null {
+function parseDay(text: string | undefined, name: string): Date | null {
   if (text === undefined || text === '') return null;
   const day = new Date(`${text}T00:00:00Z`);
   if (Number.isNaN(day.getTime()) || isoDay(day) !== text)
-    throw refused(name, 'must be a day such as 2027-01-31');
+    throw dateError(name, 'must be a day such as 2027-01-31');
   return day;
 }
 
-const refused = (name: string, msg: string) =>
+const dateError = (name: string, msg: string) =>
   validationFault([{ loc: ['query', name], msg, type: 'date' }], { message: `${name} ${msg}.` });
 
 const isoDay = (day: Date): string => day.toISOString().slice(0, 10);
 const lastDayOf = (month: Date): Date =>
   new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 0));
 
-/** They are statements of the wallet, and of what its payer is billed for by invoice. */
-export interface Statements {
+/** Statements of a wallet, and of its invoices if the payer is billed by invoice. */
+export interface StatementPair {
   readonly statement: Statement;
   readonly invoices: Statement | null;
 }
 
 export function statementModel(
-  { statement, invoices }: Statements,
-  { first, last }: Span,
+  { statement, invoices }: StatementPair,
+  { first, last }: StatementSpan,
   { party, isSandbox }: { readonly party: WalletParty; readonly isSandbox: boolean },
   { translate, locale }: DocumentLocalisation,
 ) {
-  const own = party.isBeside ? '&own=1' : '';
-  const query = `from=${first}&to=${last}${own}`;
+  const ownQuery = party.isBeside ? '&own=1' : '';
+  const query = `from=${first}&to=${last}${ownQuery}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
     mode: modeBanner({ isSandbox, isTestMode: statement.hasTestMoney }, translate),
-    spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
+    spanScope: `${first} – ${last} · UTC · ${walletLabel(party, translate)}`,
     tabs: billingTabs('statements', translate, party),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,
     csvHref: `/dashboard/billing/statements/export?${query}`,
@@ -99,13 +102,13 @@ export function statementModel(
     projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
     factors: statement.factors.length === 0 ? null : factorTable(statement, locale, translate),
     invoices: invoices === null ? null : invoiceModel(invoices, locale, translate),
-    months: monthTable(locale, translate, own),
+    months: monthTable(locale, translate, ownQuery),
   };
 }
 
-type Translate = DocumentLocalisation['translate'];
+type DocumentTranslate = DocumentLocalisation['translate'];
 
-function invoiceModel(invoices: Statement, locale: Locale, translate: Translate) {
+function invoiceModel(invoices: Statement, locale: Locale, translate: DocumentTranslate) {
   return {
     totals: {
       items: [
@@ -125,14 +128,14 @@ function invoiceModel(invoices: Statement, locale: Locale, translate: Translate)
   };
 }
 
-const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel =>
+const factorTable = ({ factors }: Statement, locale: Locale, translate: DocumentTranslate): TableModel =>
   tableOf(
     factors,
     {
       caption: translate('billing.statement.factors'),
       columns: [
-        column('billing.statement.factor-of', 'text', (held) =>
-          factorSpan(held, (at) => formatTime(locale, 'UTC', at, 'date'), translate),
+        column('billing.statement.factor-of', 'text', (factor) =>
+          factorSpan(factor, (at) => formatTime(locale, 'UTC', at, 'date'), translate),
         ),
         column('billing.statement.factor', 'text', factorText, 'end'),
       ],
@@ -144,11 +147,11 @@ const factorTable = ({ factors }: Statement, locale: Locale, translate: Translat
     translate,
   );
 
-/** In UTC, as the span is: a reader's own zone could show a day outside of it. */
+/** Shown in UTC like the span, as the reader's zone could show a day outside of it. */
 const postingTable = (
   { postings, furtherPostings }: Statement,
   locale: Locale,
-  translate: Translate,
+  translate: DocumentTranslate,
 ): TableModel => ({
   caption: translate('billing.statement.postings'),
   columns: [
@@ -158,10 +161,10 @@ const postingTable = (
   ],
   rows: [
     ...postings.map(({ at, kind, amount }) =>
-      postingRow(formatTime(locale, 'UTC', at, 'minute'), kindWords(kind, translate), amount),
+      postingRow(formatTime(locale, 'UTC', at, 'minute'), kindLabel(kind, translate), amount),
     ),
     ...furtherPostings.map(({ kind, count, amount }) =>
-      postingRow(furtherWords(count, translate), kindWords(kind, translate), amount),
+      postingRow(furtherLabel(count, translate), kindLabel(kind, translate), amount),
     ),
   ],
   empty: {
@@ -178,13 +181,13 @@ const postingRow = (when: string, what: string, amount: bigint): RowModel => ({
   ],
 });
 
-const shareTable = (caption: string, rows: readonly UsageShare[], translate: Translate): TableModel =>
+const shareTable = (caption: string, rows: readonly UsageShare[], translate: DocumentTranslate): TableModel =>
   tableOf(
     rows,
     {
       caption,
       columns: [
-        column('billing.statement.name', 'text', ({ name }) => shareWords(name, translate)),
+        column('billing.statement.name', 'text', ({ name }) => shareLabel(name, translate)),
         column('billing.statement.requests', 'number', ({ requests }) => requests),
         column('billing.ledger.amount', 'money', ({ cost }) => cost),
       ],
@@ -196,14 +199,14 @@ const shareTable = (caption: string, rows: readonly UsageShare[], translate: Tra
     translate,
   );
 
-const monthTable = (locale: Locale, translate: Translate, own: string): TableModel =>
+const monthTable = (locale: Locale, translate: DocumentTranslate, ownQuery: string): TableModel =>
   tableOf(
-    monthsBefore(new Date()),
+    recentMonths(new Date()),
     {
       caption: translate('billing.statement.months'),
-      columns: [column('billing.statement.months', 'text', (month) => monthWords(month, locale))],
+      columns: [column('billing.statement.months', 'text', (month) => monthLabel(month, locale))],
       row: (month) => ({
-        href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}${own}`,
+        href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}${ownQuery}`,
       }),
       empty: {
         title: translate('billing.statement.no-usage'),
@@ -213,11 +216,11 @@ const monthTable = (locale: Locale, translate: Translate, own: string): TableMod
     translate,
   );
 
-const monthsBefore = (now: Date): Date[] =>
+const recentMonths = (now: Date): Date[] =>
   Array.from(
-    { length: MONTHS_SHOWN },
-    (_, back) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)),
+    { length: LISTED_MONTHS },
+    (_, monthsBack) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBack, 1)),
   );
 
-const monthWords = (month: Date, locale: Locale): string =>
+const monthLabel = (month: Date, locale: Locale): string =>
   new Intl.DateTimeFormat(locale, { timeZone: 'UTC', month: 'long', year: 'numeric' }).format(month);

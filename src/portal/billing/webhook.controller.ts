@@ -4,11 +4,11 @@ import { fault, readJsonObject } from '../../kernel';
 import { readBody } from '../../platform';
 import { Access, type HttpRequest } from '../../web';
 
-const LARGEST_EVENT = 262_144;
+const MAX_EVENT_BYTES = 262_144;
 
 /**
- * The payment processor sends its events here. They have no session: the signature over the very bytes
- * authenticates them.
+ * Receives events of the payment processor. Requests have no session and are authenticated by a signature over the raw
+ * bytes.
  */
 @Controller()
 export class WebhookController {
@@ -23,7 +23,7 @@ export class WebhookController {
   @Access.signed()
   async receive(@Req() request: HttpRequest) {
     this.processor.requireSecret();
-    const body = await readBody(request, LARGEST_EVENT);
+    const body = await readBody(request, MAX_EVENT_BYTES);
     const signature = request.headers['stripe-signature'];
     this.processor.verify(body, typeof signature === 'string' ? signature : undefined);
     const event = readEvent((await readJsonObject(body)).body);

@@ -8,16 +8,12 @@ import {
   type ScatterModel,
   slotOf,
 } from '../../views';
-import { dayLabels } from '../lists/days';
+import { dayLabels } from '../lists/day-labels';
 import type { Localisation } from '../../web';
-import type { AutorouterFacts } from './autorouter-facts';
-import { centsText } from './autorouter-words';
+import type { AutorouterData } from './autorouter-data';
+import { costAmountText } from './autorouter-text';
 
-/** The chart shows day by day how many requests each model answered. */
-export function shareChart(
-  { byDay, period }: AutorouterFacts,
-  localisation: Localisation,
-): ChartModel | null {
+export function shareChart({ byDay, period }: AutorouterData, localisation: Localisation): ChartModel | null {
   if (byDay.length === 0) return null;
   const { translate, locale, timeZone } = localisation;
   const names = daysOf(period, timeZone);
@@ -34,29 +30,29 @@ export function shareChart(
     format: (value) => formatNumber(locale, value),
     totalLabel: translate('list.total'),
     pointLabel: translate('activity.page.day'),
-    whole: true,
+    isCount: true,
   });
 }
 
-/** Every week shows what was expected to be spent of what the reference costs, and how often another model answered. */
-export function trendChart({ byWeek }: AutorouterFacts, localisation: Localisation): ChartModel | null {
-  const known = byWeek.filter(({ estimatedCostRatio }) => estimatedCostRatio !== null);
-  if (known.length < 2) return null;
+/** Expected spend relative to the reference model, and the share answered by another model, per week. */
+export function trendChart({ byWeek }: AutorouterData, localisation: Localisation): ChartModel | null {
+  const estimatedWeeks = byWeek.filter(({ estimatedCostRatio }) => estimatedCostRatio !== null);
+  if (estimatedWeeks.length < 2) return null;
   const { translate, locale } = localisation;
   return lineChart({
     title: translate('autorouter.trend'),
     labels: dayLabels(
-      known.map(({ week }) => week),
+      estimatedWeeks.map(({ week }) => week),
       { locale },
     ),
     series: [
       {
         name: translate('autorouter.trend-cost'),
-        values: known.map(({ estimatedCostRatio }) => (estimatedCostRatio ?? 0) * 100),
+        values: estimatedWeeks.map(({ estimatedCostRatio }) => (estimatedCostRatio ?? 0) * 100),
       },
       {
         name: translate('autorouter.trend-away'),
-        values: known.map(({ away, requests }) => (away / requests) * 100),
+        values: estimatedWeeks.map(({ away, requests }) => (away / requests) * 100),
       },
     ],
     format: (value) => `${new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(value)} %`,
@@ -65,9 +61,9 @@ export function trendChart({ byWeek }: AutorouterFacts, localisation: Localisati
   });
 }
 
-/** The candidates by cost and score; through them the way of the dial, with the setting in force ringed. */
+/** Candidates by cost and score, with the positions of the dial as a path and the current one marked. */
 export function qualityPlot(
-  { report, candidates, dials, policy }: AutorouterFacts,
+  { report, candidates, dials, policy }: AutorouterData,
   localisation: Localisation,
 ): ScatterModel | null {
   const { translate } = localisation;
@@ -89,7 +85,7 @@ export function qualityPlot(
           : [{ label: String(dial), x: cost.value, y: score.value, current: dial === policy.dial }],
       ),
     },
-    formatX: (value) => centsText(value, localisation),
+    formatX: (value) => costAmountText(value, localisation),
     formatY: (value) =>
       new Intl.NumberFormat(localisation.locale, { maximumFractionDigits: 1 }).format(value),
   });

@@ -1,9 +1,9 @@
 import { autoModes, type AutoSettings } from '../../autorouter';
 import type { FieldModel, Translate } from '../../views';
-import { dialText } from './autorouter-words';
+import { dialText } from './autorouter-text';
 
-/** A person may set these fields for themselves or for a key; there are none where a wider level decides. */
-export function ownFields(
+/** Fields that a user can set for themselves or for a key; none if a wider level decides. */
+export function autoSettingsFields(
   prefix: 'user' | 'key',
   settings: AutoSettings,
   models: readonly string[],

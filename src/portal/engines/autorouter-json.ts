@@ -1,26 +1,26 @@
 import { formatUsd, type Scope, toJsonNumber } from '../../kernel';
 import { presentAutoPolicy } from '../../autorouter';
-import type { AutorouterFacts } from './autorouter-facts';
+import type { AutorouterData } from './autorouter-data';
 
-/** The figures of the page for programs. What is null has not enough data. */
-export function presentAutorouter(facts: AutorouterFacts, scope: Scope) {
-  const { chosen, report, policy, evaluationSpend } = facts;
+/** JSON representation of the page's figures. Null means too little data. */
+export function presentAutorouter(data: AutorouterData, scope: Scope) {
+  const { chosen, report, policy, evaluationSpend } = data;
   return {
     object: 'autorouter',
-    days: facts.days,
-    from: facts.period.from.toISOString(),
-    to: facts.period.to.toISOString(),
-    zone: facts.timeZone,
+    days: data.days,
+    from: data.period.from.toISOString(),
+    to: data.period.to.toISOString(),
+    zone: data.timeZone,
     scope: scope.kind,
     engine: policy.mode,
     policy: {
-      effective: presentAutoPolicy(facts.levels),
+      effective: presentAutoPolicy(data.levels),
       source_level: policy.level,
-      levels: ownLevels(facts.levels, scope),
+      levels: ownLevels(data.levels, scope),
     },
     requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
     cost: toJsonNumber(chosen.reduce((sum, { costNano }) => sum + costNano, 0n)),
-    totals: presentTotals(facts),
+    totals: presentTotals(data),
     models: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => ({
       model,
       requests,
@@ -28,37 +28,37 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope) {
       cost: toJsonNumber(costNano),
       mean_latency_ms: Math.round(meanLatencyMs),
     })),
-    by_day: facts.byDay,
-    by_week: facts.byWeek.map(({ estimatedCostRatio, ...week }) => ({
+    by_day: data.byDay,
+    by_week: data.byWeek.map(({ estimatedCostRatio, ...week }) => ({
       ...week,
       estimated_cost_ratio: estimatedCostRatio,
     })),
-    reasons: facts.reasons,
-    candidates: facts.candidates,
-    reference: facts.reference,
-    dial_preview: facts.dials.map(presentDial),
+    reasons: data.reasons,
+    candidates: data.candidates,
+    reference: data.reference,
+    dial_preview: data.dials.map(presentDial),
     by_model: report?.models ?? [],
     by_bucket: report?.buckets ?? [],
     judge_version: report?.judgeVersion ?? null,
-    quality_reports: facts.quality,
-    is_simulated: facts.isSimulated,
-    decisions: facts.latest.map(presentDecision),
-    excluded: facts.excluded,
+    quality_reports: data.quality,
+    is_simulated: data.isSimulated,
+    decisions: data.latest.map(presentDecision),
+    excluded: data.excluded,
     calibration: report?.calibration.bins ?? [],
     calibration_error: report?.calibration.error ?? null,
-    learning: presentLearning(facts),
+    learning: presentLearning(data),
     evaluation_spend_usd: evaluationSpend === null ? null : formatUsd(evaluationSpend),
   };
 }
 
-/** The levels that the reader may set: what others wrote down there is for those who administer it. */
-function ownLevels(levels: AutorouterFacts['levels'], { kind }: Scope): AutorouterFacts['levels'] {
+/** Returns the levels the reader can set; other levels are visible only to their administrators. */
+function ownLevels(levels: AutorouterData['levels'], { kind }: Scope): AutorouterData['levels'] {
   if (kind === 'platform') return levels;
   const { platform: _platform, organisation, ...own } = levels;
   return kind === 'organisation' && organisation !== undefined ? { organisation, ...own } : own;
 }
 
-const presentTotals = ({ totals, measured }: AutorouterFacts) => ({
+const presentTotals = ({ totals, measured }: AutorouterData) => ({
   decisions: totals.requests,
   away_from_reference: totals.away,
   failovers: totals.failovers,
@@ -76,7 +76,7 @@ const presentTotals = ({ totals, measured }: AutorouterFacts) => ({
   },
 });
 
-const presentDial = ({ dial, pairs, away, difference, costRatio }: AutorouterFacts['dials'][number]) => ({
+const presentDial = ({ dial, pairs, away, difference, costRatio }: AutorouterData['dials'][number]) => ({
   dial,
   pairs,
   away_from_reference: away,
@@ -90,7 +90,7 @@ const presentDecision = ({
   costRatio,
   qualityDifference,
   ...decision
-}: AutorouterFacts['latest'][number]) => ({
+}: AutorouterData['latest'][number]) => ({
   request_id: requestId,
   created_at: createdAt,
   ...decision,
@@ -98,7 +98,7 @@ const presentDecision = ({
   quality_difference: qualityDifference,
 });
 
-const presentLearning = ({ learning, learnedAt, stateVersion }: AutorouterFacts) => ({
+const presentLearning = ({ learning, learnedAt, stateVersion }: AutorouterData) => ({
   judged: learning?.judged ?? 0,
   needed: learning?.needed ?? null,
   ready: learning?.ready ?? false,

@@ -14,26 +14,25 @@ import {
   type TileModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
+import { type HttpRequest, type Localisation, describePeriod, describeScope } from '../../web';
 import { qualityPlot, shareChart, trendChart } from './autorouter-charts';
-import type { AutorouterFacts } from './autorouter-facts';
-import { ownFields } from './autorouter-fields';
+import type { AutorouterData } from './autorouter-data';
+import { autoSettingsFields } from './autorouter-fields';
 import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } from './autorouter-tables';
 import { autorouterTiles } from './autorouter-tiles';
 import { candidateTable, dialTable } from './dial-table';
-import { decimalText, intervalColumn, pointsText, shareIntervalText } from './autorouter-words';
+import { decimalText, intervalColumn, pointsText, shareIntervalText } from './autorouter-text';
 import { periodPicker } from '../lists/periods';
 import { simulatedBanner } from './quality/quality-page';
 
-const choices = [7, 30, 90] as const;
+const dayChoices = [7, 30, 90] as const;
 
-export interface PageFacts {
+export interface AutorouterPageInput {
   readonly request: HttpRequest;
-  readonly facts: AutorouterFacts;
+  readonly facts: AutorouterData;
   readonly settings: {
     readonly own: AutoSettings;
     readonly keys: readonly ManagedKey[];
-    /** The key whose settings are open. */
     readonly open: { readonly key: ManagedKey; readonly own: AutoSettings } | null;
     readonly models: readonly string[];
   };
@@ -45,9 +44,9 @@ export interface AutorouterPageModel {
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
   readonly changedTraffic: BannerModel | null;
-  /** It is said where the organisation does not let the reader see scores. */
+  /** Set if the organisation does not let the reader see scores. */
   readonly withoutScores: BannerModel | null;
-  /** Cards of scores are left out where the reader may not see any. */
+  /** False if the reader cannot see scores; the cards are then omitted. */
   readonly hasScores: boolean;
   readonly simulated: BannerModel | null;
   readonly earlierJudge: BannerModel | null;
@@ -76,16 +75,21 @@ export interface AutorouterPageModel {
   } | null;
 }
 
-export function autorouterPage({ request, facts, settings, localisation }: PageFacts): AutorouterPageModel {
+export function autorouterPage({
+  request,
+  facts,
+  settings,
+  localisation,
+}: AutorouterPageInput): AutorouterPageModel {
   const { translate } = localisation;
   const { days, period } = facts;
   const plot = qualityPlot(facts, localisation);
   return {
-    scope: `${periodWords(period, localisation, { days })} · ${scopeWords(request, translate)}`,
-    periods: periodPicker({ request, query: { days }, localisation }, choices),
-    state: stateOf(facts, localisation),
-    changedTraffic: changedTraffic(facts, localisation),
-    withoutScores: withoutScores(facts, localisation),
+    scope: `${describePeriod(period, localisation, { days })} · ${describeScope(request, translate)}`,
+    periods: periodPicker({ request, query: { days }, localisation }, dayChoices),
+    state: stateBanner(facts, localisation),
+    changedTraffic: trafficBanner(facts, localisation),
+    withoutScores: noScoresBanner(facts, localisation),
     hasScores: facts.quality !== 'closed',
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
     earlierJudge: facts.isOfEarlierJudge
@@ -111,20 +115,19 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
     calibrationNote: calibrationNote(facts, localisation),
     user: {
       version: versionOf(settings.own),
-      fields: ownFields('user', settings.own, settings.models, translate),
+      fields: autoSettingsFields('user', settings.own, settings.models, translate),
     },
     days,
     key: keyForm(settings, translate),
   };
 }
 
-/** One key is open at a time, with what is stored for it. */
 function keyForm(
-  { keys, open, models }: PageFacts['settings'],
+  { keys, open, models }: AutorouterPageInput['settings'],
   translate: Translate,
 ): AutorouterPageModel['key'] {
   if (open === null) return null;
-  const listed = keys.some(({ id }) => id === open.key.id) ? keys : [open.key, ...keys];
+  const listedKeys = keys.some(({ id }) => id === open.key.id) ? keys : [open.key, ...keys];
   return {
     id: open.key.id,
     name: open.key.name,
@@ -134,18 +137,17 @@ function keyForm(
       name: 'key',
       type: 'select',
       label: translate('autorouter.key'),
-      options: listed.map(({ id, name }) => ({
+      options: listedKeys.map(({ id, name }) => ({
         value: String(id),
         label: name,
         selected: id === open.key.id,
       })),
     },
-    fields: ownFields('key', open.own, models, translate),
+    fields: autoSettingsFields('key', open.own, models, translate),
   };
 }
 
-/** Off, learning, or choosing: what the router does now, and what it waits for. */
-function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: Localisation): BannerModel {
+function stateBanner({ policy, learning }: AutorouterData, { translate, locale }: Localisation): BannerModel {
   if (policy.mode === 'off')
     return {
       tone: 'neutral',
@@ -177,11 +179,7 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
   };
 }
 
-/** Most of the latest decisions decide: each says what its node knew of the traffic. */
-function changedTraffic(
-  { policy, latest }: AutorouterFacts,
-  { translate }: Localisation,
-): BannerModel | null {
+function trafficBanner({ policy, latest }: AutorouterData, { translate }: Localisation): BannerModel | null {
   const changed = latest.filter(({ drift }) => drift !== 'calm').length;
   if (policy.mode === 'off' || changed * 2 <= latest.length) return null;
   return {
@@ -191,7 +189,7 @@ function changedTraffic(
   };
 }
 
-const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation): BannerModel | null =>
+const noScoresBanner = ({ quality }: AutorouterData, { translate }: Localisation): BannerModel | null =>
   quality === 'open'
     ? null
     : {
@@ -200,16 +198,16 @@ const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation
         text: translate(`qualitative.${quality}-text`),
       };
 
-function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
+function calibrationTable({ report }: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
-  const few = translate('qualitative.too-few');
+  const tooFew = translate('qualitative.too-few');
   return tableOf(
     report?.calibration.bins ?? [],
     {
       caption: translate('autorouter.calibration'),
       columns: [
         column('autorouter.predicted', 'text', ({ predicted }) =>
-          predicted === null ? few : decimalText(predicted * 100, localisation),
+          predicted === null ? tooFew : decimalText(predicted * 100, localisation),
         ),
         intervalColumn('autorouter.observed', ({ observed }) => observed, pointsText, localisation),
         column('qualitative.answers', 'number', ({ count }) => count),
@@ -220,7 +218,7 @@ function calibrationTable({ report }: AutorouterFacts, localisation: Localisatio
   );
 }
 
-function calibrationNote({ report }: AutorouterFacts, localisation: Localisation): string {
+function calibrationNote({ report }: AutorouterData, localisation: Localisation): string {
   const { translate } = localisation;
   const { error = null, accuracy = null } = report?.calibration ?? {};
   if (error === null) return translate('qualitative.too-few');

@@ -3,7 +3,7 @@ import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
 import { fault, rowId, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import {
   type AutoAudience,
   AutoForm,
@@ -15,17 +15,16 @@ import {
   presentAutoSettings,
   readAutoForm,
 } from '../../autorouter';
-import { Access, Action, actorOf, done, type Done, type HttpRequest, viewScope } from '../../web';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, viewScope } from '../../web';
 
 const audit = 'autorouter.changed';
-const home = '/dashboard/autorouter';
+const pagePath = '/dashboard/autorouter';
 
 class OwnKeyAutoForm extends AutoForm {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   key_id: number;
 }
 
-/** A person sets how `auto` chooses for themselves and each of their keys, within what wider levels leave open. */
 @Controller()
 export class AutorouterSettingsController {
   constructor(
@@ -36,17 +35,17 @@ export class AutorouterSettingsController {
   ) {}
 
   @Action('/dashboard/autorouter/user', Access.session(), { audit })
-  async setUser(@Body() form: AutoForm, @Req() request: HttpRequest): Promise<Done> {
+  async setUser(@Body() form: AutoForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const { userId, organisationId } = actorOf(request);
-    const change = this.changeIn(form, request);
+    const change = this.readChange(form, request);
     const audience = { organisationId, userId, keyId: null };
-    await this.refuseLocked(audience, ['platform', 'organisation']);
+    await this.requireUnlocked(audience, ['platform', 'organisation']);
     const settings = await this.store.set({ level: 'user', id: userId }, change, {
       label: 'autorouter',
       concerns: { userId, organisationId },
       shown: form.version,
     });
-    return this.stored({
+    return this.savedResult({
       user_id: userId,
       settings: presentAutoSettings(settings),
       version: versionOf(settings),
@@ -55,23 +54,26 @@ export class AutorouterSettingsController {
   }
 
   @Action('/dashboard/autorouter/api-key', Access.session(), { audit })
-  async setKey(@Body() { key_id: id, ...form }: OwnKeyAutoForm, @Req() request: HttpRequest): Promise<Done> {
+  async setKey(
+    @Body() { key_id: id, ...form }: OwnKeyAutoForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
     const key = await this.keys.get(viewScope(request), id);
     if (form.locked !== undefined)
       throw fault('permission_denied', {
         param: 'locked',
         message: 'Only an administrator locks the settings of a key.',
       });
-    const change = this.changeIn(form, request);
+    const change = this.readChange(form, request);
     const { userId, organisationId } = await this.payers.standingOf(key);
     const audience = { organisationId, userId, keyId: key.id };
-    await this.refuseLocked(audience, ['platform', 'organisation', 'user', 'key']);
+    await this.requireUnlocked(audience, ['platform', 'organisation', 'user', 'key']);
     const settings = await this.store.set({ level: 'key', id: key.id }, change, {
       label: key.name,
       concerns: { userId, organisationId },
       shown: form.version,
     });
-    return this.stored(
+    return this.savedResult(
       {
         key_id: key.id,
         key_public_id: key.publicId,
@@ -79,19 +81,22 @@ export class AutorouterSettingsController {
         version: versionOf(settings),
         effective: presentAutoPolicy(await this.store.levels(audience)),
       },
-      `${home}?key=${key.id}`,
+      `${pagePath}?key=${key.id}`,
     );
   }
 
-  /** A setting that a locked level hides would be stored and never count. */
-  private async refuseLocked(audience: AutoAudience, levels: readonly AutoLevel[]): Promise<void> {
+  /** Rejects settings that a locked level overrides, as they would never take effect. */
+  private async requireUnlocked(audience: AutoAudience, levels: readonly AutoLevel[]): Promise<void> {
     const { lockedBy } = effectivePolicy(await this.store.levels(audience));
     if (lockedBy === null || !levels.includes(lockedBy)) return;
-    throw fault('permission_denied', { message: LOCKED[lockedBy], details: { locked_by: lockedBy } });
+    throw fault('permission_denied', {
+      message: LOCKED_MESSAGES[lockedBy],
+      details: { locked_by: lockedBy },
+    });
   }
 
-  /** A model that is closed to them does not exist for them. */
-  private changeIn(form: AutoForm, request: HttpRequest): AutoSettingsChange {
+  /** A model that the user has no access to counts as missing. */
+  private readChange(form: AutoForm, request: HttpRequest): AutoSettingsChange {
     const { snapshot } = this.catalogue;
     const { organisationId, departmentId } = actorOf(request);
     return readAutoForm(form, (name) => {
@@ -100,12 +105,12 @@ export class AutorouterSettingsController {
     });
   }
 
-  private stored(facts: object, to = home): Done {
-    return done(to, { ok: true, ...facts }, 'engines.stored-autorouter');
+  private savedResult(fields: object, to = pagePath): ActionResult {
+    return done(to, { ok: true, ...fields }, 'engines.stored-autorouter');
   }
 }
 
-const LOCKED: Readonly<Record<AutoLevel, string>> = {
+const LOCKED_MESSAGES: Readonly<Record<AutoLevel, string>> = {
   platform: 'The operator has locked how auto chooses.',
   organisation: 'Your organisation has locked how auto chooses.',
   user: 'Your own settings are locked for all of your keys: unlock them first.',

@@ -1,4 +1,4 @@
-import { DECISION_REASONS, type MadeDecision } from '../../autorouter';
+import { DECISION_REASONS, type LoggedDecision } from '../../autorouter';
 import {
   column,
   type LabelledFigure,
@@ -8,7 +8,7 @@ import {
   type Translate,
 } from '../../views';
 import type { Localisation } from '../../web';
-import type { AutorouterFacts } from './autorouter-facts';
+import type { AutorouterData } from './autorouter-data';
 import {
   changeText,
   costText,
@@ -17,10 +17,9 @@ import {
   intervalColumn,
   intervalText,
   pointsText,
-} from './autorouter-words';
+} from './autorouter-text';
 
-/** Models that answered, with what they cost and how long they took. */
-export function modelTable({ chosen }: AutorouterFacts, localisation: Localisation): TableModel {
+export function modelTable({ chosen }: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
   return tableOf(
@@ -41,8 +40,7 @@ export function modelTable({ chosen }: AutorouterFacts, localisation: Localisati
   );
 }
 
-/** The table shows the worth of each model for each kind of request. */
-export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
+export function bucketTable({ report }: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
   return tableOf(
     report?.buckets ?? [],
@@ -62,8 +60,7 @@ export function bucketTable({ report }: AutorouterFacts, localisation: Localisat
   );
 }
 
-/** The table counts how often each rule decided. */
-export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Localisation): TableModel {
+export function reasonTable({ reasons, totals }: AutorouterData, { translate }: Localisation): TableModel {
   return tableOf(
     reasons,
     {
@@ -80,8 +77,7 @@ export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }:
   );
 }
 
-/** The table shows why models were not weighed, by how often. */
-export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Localisation): TableModel {
+export function exclusionTable({ excluded }: AutorouterData, { translate }: Localisation): TableModel {
   return tableOf(
     Object.entries(excluded),
     {
@@ -100,8 +96,7 @@ export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Loc
   );
 }
 
-/** The table explains why the last requests were answered by their models. */
-export function decisionTable({ latest }: AutorouterFacts, localisation: Localisation): TableModel {
+export function decisionTable({ latest }: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
   return tableOf(
     latest,
@@ -119,7 +114,7 @@ export function decisionTable({ latest }: AutorouterFacts, localisation: Localis
           'minor',
         ),
       ],
-      row: (decision) => ({ detail: detailOf(decision, localisation) }),
+      row: (decision) => ({ detail: decisionDetail(decision, localisation) }),
       empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
     },
     translate,
@@ -131,34 +126,34 @@ const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 const reasonText = (reason: string, translate: Translate): string =>
   translate(`autorouter.reasons.${reasons.has(reason) ? reason : 'fallback'}`);
 
-/** The reason is in words, as a sentence of its own; one that a newer node wrote stays as it is. */
+/** Describes an exclusion; an unknown reason from a newer node is shown as it is. */
 function exclusionText(reason: string, translate: Translate): string {
   const key = `autorouter.exclusions.${reason}`;
   const text = translate(key);
   return text === key ? reason : text;
 }
 
-function detailOf(decision: MadeDecision, localisation: Localisation): RowDetail {
+function decisionDetail(decision: LoggedDecision, localisation: Localisation): RowDetail {
   const { requestId, chosen, reason } = decision;
   return {
     id: `decision-${requestId}`,
     name: `${chosen}: ${reasonText(reason, localisation.translate)}`,
     href: requestHref(requestId),
-    items: detailsOf(decision, localisation),
+    items: decisionFigures(decision, localisation),
   };
 }
 
 const requestHref = (requestId: string): string =>
   `/dashboard/request-log?request_id=${requestId}&open=${requestId}`;
 
-function detailsOf(
-  { candidates, excluded, ...decision }: MadeDecision,
+function decisionFigures(
+  { candidates, excluded, ...decision }: LoggedDecision,
   localisation: Localisation,
 ): LabelledFigure[] {
   const { translate } = localisation;
   const text = (label: string, value: string | null): LabelledFigure[] =>
     value === null || value === '' ? [] : [{ label, figure: { kind: 'text', value } }];
-  const left = Object.entries(excluded).map(
+  const exclusions = Object.entries(excluded).map(
     ([reason, count]) => `${exclusionText(reason, translate)} (${count})`,
   );
   return [
@@ -173,7 +168,7 @@ function detailsOf(
         }),
       ),
     ),
-    ...text(translate('autorouter.left-out'), left.join('; ')),
+    ...text(translate('autorouter.left-out'), exclusions.join('; ')),
     {
       label: translate('activity.page.request'),
       figure: { kind: 'link', value: decision.requestId, href: requestHref(decision.requestId) },

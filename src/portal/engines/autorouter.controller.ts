@@ -2,9 +2,9 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { parseUsd, periodNamed, type Scope, whole } from '../../kernel';
-import { keyOfPage, KeyRegister } from '../../keys';
-import { Takes } from '../../platform';
+import { parseUsd, resolvePeriod, type Scope, integer } from '../../kernel';
+import { keyIdField, KeyRegister } from '../../keys';
+import { ParsedBy } from '../../platform';
 import {
   AutoSettingsStore,
   AutoStates,
@@ -19,7 +19,7 @@ import {
   readiness,
   type RouterState,
 } from '../../autorouter';
-import { EvaluationLedger, type QualityReport, reportsOf, ScoreQuery, usableReport } from '../../quality';
+import { EvaluationLedger, type QualityReport, buildReports, ScoreQuery, usableReport } from '../../quality';
 import { AUTO } from '../../gateway';
 import {
   Access,
@@ -31,27 +31,25 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
-import { type AutorouterFacts, noScores, type ScoreFacts } from './autorouter-facts';
+import { DEFAULT_DAYS } from '../lists/periods';
+import { type AutorouterData, emptyScores, type ScoreData } from './autorouter-data';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
 import { QualityAccess } from './quality/quality-access';
 
-const MOST_DAYS = 365;
-const MOST_KEYS = 100;
+const MAX_DAYS = 365;
+const MAX_KEYS = 100;
 
 class AutorouterQuery {
-  @Takes(whole(1, MOST_DAYS).default(USUAL_DAYS))
+  @ParsedBy(integer(1, MAX_DAYS).default(DEFAULT_DAYS))
   days: number;
 }
 
 class AutorouterPageQuery extends AutorouterQuery {
-  /** The key whose settings are open. */
-  @Takes(keyOfPage.optional())
+  @ParsedBy(keyIdField.optional())
   key?: number | string;
 }
 
-/** The page shows what became of the requests for `auto`, why, and how sure that is. */
 @Controller()
 export class AutorouterController {
   constructor(
@@ -73,20 +71,24 @@ export class AutorouterController {
   async show(@Query() { days, key }: AutorouterPageQuery, @Req() request: HttpRequest) {
     const localisation = localisationOf(this.pages, request);
     const { userId } = actorOf(request);
-    const mine = { kind: 'user', userId } as const;
+    const ownScope = { kind: 'user', userId } as const;
     const [facts, isHelpClosed, own, keys] = await Promise.all([
-      this.facts(request, days, localisation.timeZone),
+      this.loadData(request, days, localisation.timeZone),
       this.personal.isHelpClosed(userId, 'autorouter'),
       this.settings.of({ level: 'user', id: userId }),
-      this.keys.list(mine, { limit: MOST_KEYS }),
+      this.keys.list(ownScope, { limit: MAX_KEYS }),
     ]);
-    const open =
-      key === undefined ? keys.rows[0] : await this.keys.get(mine, await this.keys.numberOf(mine, key));
+    const openKey =
+      key === undefined
+        ? keys.rows[0]
+        : await this.keys.get(ownScope, await this.keys.resolveId(ownScope, key));
     const settings = {
       own,
       keys: keys.rows,
       open:
-        open === undefined ? null : { key: open, own: await this.settings.of({ level: 'key', id: open.id }) },
+        openKey === undefined
+          ? null
+          : { key: openKey, own: await this.settings.of({ level: 'key', id: openKey.id }) },
       models: this.openModels(request).map(({ name }) => name),
     };
     return { isHelpClosed, ...autorouterPage({ request, facts, settings, localisation }) };
@@ -94,15 +96,15 @@ export class AutorouterController {
 
   @Data('/dashboard/api/autorouter', Access.session())
   async data(@Query() { days }: AutorouterQuery, @Req() request: HttpRequest) {
-    const facts = await this.facts(request, days, this.pages.timeZoneOf(request));
+    const facts = await this.loadData(request, days, this.pages.timeZoneOf(request));
     return presentAutorouter(facts, viewScope(request));
   }
 
-  private async facts(request: HttpRequest, days: number, timeZone: string): Promise<AutorouterFacts> {
+  private async loadData(request: HttpRequest, days: number, timeZone: string): Promise<AutorouterData> {
     const scope = viewScope(request);
     const { userId } = actorOf(request);
-    const organisationId = this.organisationOf(request, scope);
-    const period = periodNamed({ days }, timeZone, Date.now());
+    const organisationId = this.findOrganisationId(request, scope);
+    const period = resolvePeriod({ days }, timeZone, Date.now());
     const { from } = period;
     const audience = { organisationId, userId, keyId: null };
     const [chosen, totals, byDay, byWeek, reasons, latest, excluded, levels, state, spent] =
@@ -122,37 +124,36 @@ export class AutorouterController {
     const candidates = this.openModels(request)
       .filter((model) => isIncluded(model, policy))
       .map(({ name }) => name);
-    const scores = await this.scoreFacts(request, { from, timeZone }, policy, { candidates, state });
+    const scores = await this.loadScores(request, { from, timeZone }, policy, { candidates, state });
     return {
       ...{ days, period, timeZone, chosen, totals, byDay, byWeek, reasons, latest, excluded, candidates },
       ...scores,
-      reference: referenceIn(policy, candidates, scores.report),
+      reference: findReference(policy, candidates, scores.report),
       levels,
       policy,
       learning: state === null ? null : readiness(state, candidates),
       stateVersion: state?.version ?? 0,
-      learnedAt: state === null ? null : learnedAt(state),
+      learnedAt: state === null ? null : lastLearnedAt(state),
       evaluationSpend: spent,
     };
   }
 
-  /** The scores of judged answers are for those whom the organisation lets read them. */
-  private async scoreFacts(
+  private async loadScores(
     request: HttpRequest,
     { from, timeZone }: { readonly from: Date; readonly timeZone: string },
     policy: EffectiveAutoPolicy,
-    known: { readonly candidates: readonly string[]; readonly state: RouterState | null },
-  ): Promise<ScoreFacts> {
-    const view = await this.access.of(request);
-    if (view.state !== 'open') return { ...noScores, quality: view.state };
+    router: { readonly candidates: readonly string[]; readonly state: RouterState | null },
+  ): Promise<ScoreData> {
+    const view = await this.access.resolve(request);
+    if (view.state !== 'open') return { ...emptyScores, quality: view.state };
     const { scope } = view;
     const [measured, scored, { simulated }, dials] = await Promise.all([
       this.decisions.measured(scope, from),
-      this.scores.scored(scope, { from }, timeZone),
+      this.scores.listScored(scope, { from }, timeZone),
       this.scores.choices(scope, from),
-      this.preview(scope, from, policy, known),
+      this.previewDials(scope, from, policy, router),
     ]);
-    const reports = await reportsOf(scored, policy.reference_model ?? null);
+    const reports = await buildReports(scored, policy.reference_model ?? null);
     const report = usableReport(reports);
     return {
       ...{ quality: view.state, measured, report, dials },
@@ -161,24 +162,25 @@ export class AutorouterController {
     };
   }
 
-  /** It judges by what is ready now: a model that was on trial when the request came counts as it would today. */
-  private async preview(
+  /** Uses today's readiness of models, even if a model was on trial at the time of the request. */
+  private async previewDials(
     scope: Scope,
     from: Date,
     policy: EffectiveAutoPolicy,
     { candidates, state }: { candidates: readonly string[]; state: RouterState | null },
   ): Promise<DialOutcome[]> {
-    const known = state === null ? [] : readiness(state, candidates).models.filter(({ ready }) => ready);
-    const most = policy.max_cost_per_request;
+    const readyModels =
+      state === null ? [] : readiness(state, candidates).models.filter(({ ready }) => ready);
+    const maxCost = policy.max_cost_per_request;
     return dialPreview(await this.judged.latest(scope, from), {
-      ready: new Set(known.map(({ model }) => model)),
+      ready: new Set(readyModels.map(({ model }) => model)),
       minQuality: policy.min_quality ?? 0,
-      maxCostNano: most === undefined ? Infinity : Number(parseUsd(most)),
+      maxCostNano: maxCost === undefined ? Infinity : Number(parseUsd(maxCost)),
       unfamiliarFrom: state?.calibration === undefined ? null : 1 - state.calibration.p25,
     });
   }
 
-  private organisationOf(request: HttpRequest, scope: Scope): number | null {
+  private findOrganisationId(request: HttpRequest, scope: Scope): number | null {
     if (scope.kind === 'organisation' || scope.kind === 'department') return scope.organisationId;
     return scope.kind === 'user' ? actorOf(request).organisationId : null;
   }
@@ -198,19 +200,19 @@ export class AutorouterController {
 }
 
 /**
- * It is found as the gateway finds it: what settings name, else the first candidate; the report names another where
- * that has none.
+ * Finds the reference model as the gateway does: the configured one, else the first candidate. A report's reference
+ * precedes that candidate.
  */
-function referenceIn(
-  { reference_model: named }: EffectiveAutoPolicy,
+function findReference(
+  { reference_model: configured }: EffectiveAutoPolicy,
   candidates: readonly string[],
   report: QualityReport | null,
 ): string | null {
-  if (named !== undefined && candidates.includes(named)) return named;
+  if (configured !== undefined && candidates.includes(configured)) return configured;
   return report?.reference ?? candidates[0] ?? null;
 }
 
-function learnedAt(state: RouterState): Date | null {
+function lastLearnedAt(state: RouterState): Date | null {
   const at = newestLearned(state);
   return at === null ? null : new Date(at);
 }

@@ -1,35 +1,34 @@
-import { column, type Figure, mixed, type TableModel, tableOf } from '../../views';
+import { column, type Figure, mixedColumn, type TableModel, tableOf } from '../../views';
 import type { Localisation } from '../../web';
-import type { AutorouterFacts } from './autorouter-facts';
-import { changeIntervalText, costText, dialText, intervalColumn, intervalText } from './autorouter-words';
+import type { AutorouterData } from './autorouter-data';
+import { changeIntervalText, costText, dialText, intervalColumn, intervalText } from './autorouter-text';
 
-/** The table shows what each place of the dial would have chosen of the last judged requests, and its worth. */
-export function dialTable({ dials, policy }: AutorouterFacts, localisation: Localisation): TableModel {
+export function dialTable({ dials, policy }: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
-  const few = translate('qualitative.too-few');
-  const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? few });
+  const tooFew = translate('qualitative.too-few');
+  const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? tooFew });
   return tableOf(
     dials.some(({ pairs }) => pairs > 0) ? dials : [],
     {
       caption: translate('autorouter.dial-preview'),
       compact: true,
       columns: [
-        mixed('engines.dial', ({ dial }) => ({
+        mixedColumn('engines.dial', ({ dial }) => ({
           kind: 'text',
           value: dialText(dial, localisation),
           ...(dial === policy.dial && { note: translate('autorouter.dial-own') }),
         })),
-        mixed(
+        mixedColumn(
           'autorouter.dial-cost',
           ({ costRatio }) => text(costRatio && changeIntervalText(costRatio, localisation)),
           'end',
         ),
-        mixed(
+        mixedColumn(
           'autorouter.dial-quality',
           ({ difference }) => text(difference && intervalText(difference, localisation, true)),
           'end',
         ),
-        mixed(
+        mixedColumn(
           'autorouter.dial-away',
           ({ away }) => (away === null ? text(null) : { kind: 'percent', value: away }),
           'end',
@@ -43,17 +42,17 @@ export function dialTable({ dials, policy }: AutorouterFacts, localisation: Loca
   );
 }
 
-/** The models that may be chosen, as judged; those of which too little is known say so. */
-export function candidateTable(facts: AutorouterFacts, localisation: Localisation): TableModel {
+/** Candidates with their scores; models with too little data are marked. */
+export function candidateTable(facts: AutorouterData, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const { report, candidates, chosen, learning } = facts;
   const scores = new Map(report?.models.map((model) => [model.model, model]));
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
   const requests = new Map(chosen.map((one) => [one.model, one.requests]));
-  const known = new Map(learning?.models.map((one) => [one.model, one.ready]));
+  const readiness = new Map(learning?.models.map((one) => [one.model, one.ready]));
   const noteOf = (model: string): string | undefined => {
     if (model === facts.reference) return translate('qualitative.reference');
-    return known.get(model) === false ? translate('request-log.auto.excluded.on_trial') : undefined;
+    return readiness.get(model) === false ? translate('request-log.auto.excluded.on_trial') : undefined;
   };
   const rows = candidates
     .map((model) => ({ model, note: noteOf(model), ...scores.get(model) }))
@@ -63,7 +62,7 @@ export function candidateTable(facts: AutorouterFacts, localisation: Localisatio
     {
       caption: translate('autorouter.candidates'),
       columns: [
-        mixed('requests.model', ({ model, note }) => ({
+        mixedColumn('requests.model', ({ model, note }) => ({
           kind: 'text',
           value: model,
           ...(note !== undefined && { note }),

@@ -8,7 +8,6 @@ import { AutorouterSettingsController } from './autorouter-settings.controller';
 import { QualitativeController } from './quality/qualitative.controller';
 import { QualityAccess } from './quality/quality-access';
 
-/** The pages of automatic routing and of quality reports. */
 @Module({
   imports: [WebModule, AutorouterModule, CatalogueModule, QualityModule],
   controllers: [AutorouterController, AutorouterSettingsController, QualitativeController],

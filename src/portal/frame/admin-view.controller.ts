@@ -2,13 +2,13 @@ import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
 import { line, oneOf, rowId } from '../../kernel';
-import { Database, Takes } from '../../platform';
+import { Database, ParsedBy } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localPath,
   type Notice,
@@ -17,28 +17,28 @@ import {
 const next = line(2_000).orBlank();
 
 class AdminModeForm {
-  /** Without it, the view changes to the other one. */
-  @Takes(oneOf(['on', 'off'] as const).orBlank())
+  /** Toggles the view if absent. */
+  @ParsedBy(oneOf(['on', 'off'] as const).orBlank())
   admin_mode?: 'on' | 'off';
 
-  @Takes(next)
+  @ParsedBy(next)
   next?: string;
 }
 
-class OrganisationForm {
-  /** An empty one stands for all organisations. */
-  @Takes(rowId.orNone())
+class AdminViewOrganisationForm {
+  /** Empty for all organisations. */
+  @ParsedBy(rowId.orNone())
   org_id?: number | null;
 
-  /** Older clients send the organisation's slug. */
-  @Takes(line(63).orBlank())
+  /** Legacy parameter: the organisation's slug. */
+  @ParsedBy(line(63).orBlank())
   domain?: string;
 
-  @Takes(next)
+  @ParsedBy(next)
   next?: string;
 }
 
-/** The administration's view: opened, narrowed to an organisation, and closed again. Each is on record. */
+/** Opens and closes the administration view and narrows it to an organisation; every change is audited. */
 @Controller()
 export class AdminViewController {
   constructor(
@@ -50,46 +50,49 @@ export class AdminViewController {
   @Action('/dashboard/toggle-admin-mode', Access.role('department_admin'), {
     audit: ['admin-mode.entered', 'admin-mode.left'],
   })
-  async toggle(@Body() form: AdminModeForm, @Req() request: HttpRequest): Promise<Done> {
+  async toggle(@Body() form: AdminModeForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const actor = actorOf(request);
     const isOpen = Boolean(request.viewing?.adminView);
-    const shallOpen = form.admin_mode === undefined ? !isOpen : form.admin_mode === 'on';
-    if (shallOpen === isOpen) this.activity.nothingChanged();
+    const shouldOpen = form.admin_mode === undefined ? !isOpen : form.admin_mode === 'on';
+    if (shouldOpen === isOpen) this.activity.reportNoChange();
     else {
       await this.database.transaction(async (tx) => {
-        await this.views.setOpen(tx, actor, shallOpen);
+        await this.views.setOpen(tx, actor, shouldOpen);
         await this.activity.write(tx, {
-          action: shallOpen ? 'admin-mode.entered' : 'admin-mode.left',
+          action: shouldOpen ? 'admin-mode.entered' : 'admin-mode.left',
           object: { type: 'session', id: actor.sessionId },
         });
       });
     }
-    const text = shallOpen ? 'admin.opened' : 'admin.closed';
-    const told: Notice | undefined = shallOpen === isOpen ? undefined : { tone: 'info', text };
-    return done(localPath(form.next), { ok: true, admin_mode: shallOpen }, told);
+    const text = shouldOpen ? 'admin.opened' : 'admin.closed';
+    const notice: Notice | undefined = shouldOpen === isOpen ? undefined : { tone: 'info', text };
+    return done(localPath(form.next), { ok: true, admin_mode: shouldOpen }, notice);
   }
 
   @Action('/dashboard/set-admin-org', Access.role('platform_admin'), {
     audit: 'admin-mode.organisation-chosen',
   })
-  narrow(@Body() form: OrganisationForm, @Req() request: HttpRequest): Promise<Done> {
+  narrow(@Body() form: AdminViewOrganisationForm, @Req() request: HttpRequest): Promise<ActionResult> {
     return this.narrowTo(form, request);
   }
 
-  /** The older address of the same. */
+  /** Legacy alias of the route above. */
   @Action('/dashboard/set-admin-domain', Access.role('platform_admin'), {
     audit: 'admin-mode.organisation-chosen',
   })
-  narrowByDomain(@Body() form: OrganisationForm, @Req() request: HttpRequest): Promise<Done> {
+  narrowByDomain(
+    @Body() form: AdminViewOrganisationForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
     return this.narrowTo(form, request);
   }
 
-  private async narrowTo(form: OrganisationForm, request: HttpRequest): Promise<Done> {
+  private async narrowTo(form: AdminViewOrganisationForm, request: HttpRequest): Promise<ActionResult> {
     const actor = actorOf(request);
-    const organisation = await this.wanted(form);
+    const organisation = await this.findOrganisation(form);
     const before = request.viewing?.adminView?.organisation ?? null;
     const isSame = Boolean(request.viewing?.adminView) && before?.id === organisation?.id;
-    if (isSame) this.activity.nothingChanged();
+    if (isSame) this.activity.reportNoChange();
     else {
       await this.database.transaction(async (tx) => {
         await this.views.narrow(tx, actor, organisation);
@@ -100,18 +103,21 @@ export class AdminViewController {
         });
       });
     }
-    const facts = { ok: true, admin_mode: true, org_id: organisation?.id ?? null };
-    return done(localPath(form.next), facts, isSame ? undefined : openedFor(organisation));
+    const result = { ok: true, admin_mode: true, org_id: organisation?.id ?? null };
+    return done(localPath(form.next), result, isSame ? undefined : openedNotice(organisation));
   }
 
-  /** Null stands for all of them. */
-  private async wanted({ org_id: id, domain }: OrganisationForm): Promise<OrganisationName | null> {
+  /** Returns null for all organisations. */
+  private async findOrganisation({
+    org_id: id,
+    domain,
+  }: AdminViewOrganisationForm): Promise<OrganisationName | null> {
     if (typeof id === 'number') return this.views.organisation(id);
     return id === undefined && domain !== undefined ? this.views.organisation(domain) : null;
   }
 }
 
-const openedFor = (organisation: OrganisationName | null): Notice =>
+const openedNotice = (organisation: OrganisationName | null): Notice =>
   organisation === null
     ? { tone: 'info', text: 'admin.opened' }
     : { tone: 'info', text: 'admin.narrowed', values: { organisation: organisation.name } };

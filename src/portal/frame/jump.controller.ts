@@ -23,13 +23,13 @@ class JumpQuery {
 interface JumpTarget {
   readonly label: string;
   readonly href: string;
-  /** The locales name it as `jump.<kind>`. */
+  /** The locale key is `jump.<kind>`. */
   readonly kind: string;
 }
 
-const MOST_OF_A_KIND = 8;
+const MAX_TARGETS_PER_KIND = 8;
 
-/** The jump box finds pages, keys and models by name, and requests by id. A page of its own without scripts. */
+/** Finds pages, keys and models by name, and requests by id. Works as a page of its own without scripts. */
 @Controller()
 export class JumpController {
   constructor(
@@ -46,44 +46,44 @@ export class JumpController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    const wanted = (query.q ?? '').trim();
-    const targets = wanted === '' ? [] : await this.targetsOf(wanted, request);
-    const exact = targets.filter(({ label }) => label.toLowerCase() === wanted.toLowerCase());
-    const best = exact.length === 1 ? exact[0] : targets.length === 1 ? targets[0] : undefined;
+    const searchText = (query.q ?? '').trim();
+    const targets = searchText === '' ? [] : await this.findTargets(searchText, request);
+    const exactMatches = targets.filter(({ label }) => label.toLowerCase() === searchText.toLowerCase());
+    const best = exactMatches.length === 1 ? exactMatches[0] : targets.length === 1 ? targets[0] : undefined;
     if (best !== undefined) {
       response.statusCode = 302;
       response.setHeader('location', best.href);
     }
     const texts = this.pages.textsFor(request);
     return {
-      wanted,
+      wanted: searchText,
       targets: targets.map((target) => ({ ...target, kind: texts(`jump.${target.kind}`) })),
     };
   }
 
-  private async targetsOf(wanted: string, request: HttpRequest): Promise<JumpTarget[]> {
+  private async findTargets(searchText: string, request: HttpRequest): Promise<JumpTarget[]> {
     const actor = actorOf(request);
-    const requests = isUuid(wanted)
-      ? [{ label: wanted, href: `/dashboard/request-log?request_id=${wanted}`, kind: 'request' }]
+    const requests = isUuid(searchText)
+      ? [{ label: searchText, href: `/dashboard/request-log?request_id=${searchText}`, kind: 'request' }]
       : [];
     return [
       ...requests,
-      ...this.pagesLike(wanted, request, actor),
-      ...(await this.keysLike(wanted, request)),
-      ...this.modelsLike(wanted, actor),
+      ...this.findPages(searchText, request, actor),
+      ...(await this.findKeys(searchText, request)),
+      ...this.findModels(searchText, actor),
     ];
   }
 
-  private pagesLike(wanted: string, request: HttpRequest, actor: Actor): JumpTarget[] {
+  private findPages(searchText: string, request: HttpRequest, actor: Actor): JumpTarget[] {
     return this.frames
       .navigationOf(request, actor, this.pages.textsFor(request))
       .flatMap(({ items }) => items)
-      .filter(({ label }) => contains(label, wanted))
+      .filter(({ label }) => contains(label, searchText))
       .map(({ label, href }) => ({ label, href, kind: 'page' }));
   }
 
-  private async keysLike(wanted: string, request: HttpRequest): Promise<JumpTarget[]> {
-    const filter = { kind: 'client', name: wanted, limit: MOST_OF_A_KIND } as const;
+  private async findKeys(searchText: string, request: HttpRequest): Promise<JumpTarget[]> {
+    const filter = { kind: 'client', name: searchText, limit: MAX_TARGETS_PER_KIND } as const;
     const { rows } = await this.keys.list(viewScope(request), filter);
     return rows.map(({ id, name }) => ({
       label: name,
@@ -92,14 +92,14 @@ export class JumpController {
     }));
   }
 
-  private modelsLike(wanted: string, { organisationId, departmentId }: Actor): JumpTarget[] {
+  private findModels(searchText: string, { organisationId, departmentId }: Actor): JumpTarget[] {
     const { snapshot } = this.catalogue;
     return snapshot.models
-      .filter(({ name, displayName }) => contains(name, wanted) || contains(displayName, wanted))
+      .filter(({ name, displayName }) => contains(name, searchText) || contains(displayName, searchText))
       .filter(
         (model) => model.state === 'active' && snapshot.isOpenTo(model, { organisationId, departmentId }),
       )
-      .slice(0, MOST_OF_A_KIND)
+      .slice(0, MAX_TARGETS_PER_KIND)
       .map(({ name }) => ({
         label: name,
         href: `/dashboard/models?q=${encodeURIComponent(name)}`,

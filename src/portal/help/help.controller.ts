@@ -1,11 +1,11 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from '../../platform';
-import { type HelpPage, PersonalSettings, placeActs } from '../../identity';
+import { type HelpPage, PersonalSettings, objectActs } from '../../identity';
 import { atLeast } from '../../kernel';
-import { Access, Action, actorOf, done, type Done, type HttpRequest, localPath } from '../../web';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, localPath } from '../../web';
 
 class HelpForm {
-  /** `open` brings the explanation back. */
+  /** `open` restores the explanation. */
   @IsOptional()
   @IsIn(['closed', 'open'])
   help?: 'closed' | 'open';
@@ -18,43 +18,41 @@ class HelpForm {
 
 const audit = { none: 'how a page is shown to one person' } as const;
 
-/** Explanations that a person has read are put away, and brought back. */
 @Controller()
 export class HelpController {
   constructor(private readonly settings: PersonalSettings) {}
 
   @Action('/dashboard/autorouter/help', Access.session(), { audit })
-  autorouter(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+  autorouter(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<ActionResult> {
     return this.set('autorouter', '/dashboard/autorouter', form, request);
   }
 
   @Action('/dashboard/projects/help', Access.session(), { audit })
-  projects(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
-    const home = atLeast(actorOf(request).role, placeActs.projects)
+  projects(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<ActionResult> {
+    const defaultPath = atLeast(actorOf(request).role, objectActs.projects)
       ? '/dashboard/admin/projects'
       : '/dashboard';
-    return this.set('projects', home, form, request);
+    return this.set('projects', defaultPath, form, request);
   }
 
   @Action('/dashboard/qualitative/help', Access.session(), { audit })
-  qualitative(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+  qualitative(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<ActionResult> {
     return this.set('qualitative', '/dashboard/qualitative', form, request);
   }
 
-  /** The list of what is left to set up. */
   @Action('/dashboard/setup/help', Access.role('platform_admin'), { audit })
-  setUp(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+  setUp(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<ActionResult> {
     return this.set('setup', '/dashboard', form, request);
   }
 
   private async set(
     page: HelpPage,
-    home: string,
+    defaultPath: string,
     { help = 'closed', next }: HelpForm,
     request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.settings.setHelpClosed(actorOf(request).userId, page, help === 'closed');
-    const to = next === undefined ? home : localPath(next);
+    const to = next === undefined ? defaultPath : localPath(next);
     return done(to, { ok: true, page, help });
   }
 }

@@ -3,23 +3,23 @@ import {
   day,
   dayOrInstant,
   dollars,
-  type Fields,
-  filled,
+  type InputFields,
+  nonEmptyLine,
   line,
-  lines,
+  multilineText,
   listOf,
   oneOf,
   optional,
   rowId,
-  truth,
+  trueOrFalse,
   typedDollars,
   uuid,
 } from '../../kernel';
-import { keyChangeBody, LONGEST_NAME, newKeyBody, rotationFields, typedKeyFields } from '../../keys';
+import { keyChangeBody, MAX_NAME_LENGTH, newKeyBody, rotationFields, typedKeyFields } from '../../keys';
 
-/** The bodies of the pages of keys: as programs send them, and as the forms do, which have texts alone. */
+/** Request bodies of the key pages: typed JSON from API clients, and texts from forms. */
 
-export const acts = [
+export const keyActions = [
   'save',
   'pause',
   'resume',
@@ -31,68 +31,67 @@ export const acts = [
   'exclude',
   'include',
 ] as const;
-export type Act = (typeof acts)[number];
+export type KeyPageAction = (typeof keyActions)[number];
 
-const reasonField = filled(500);
+const reasonField = nonEmptyLine(500);
 
-const beside = {
-  action: oneOf(acts).default('save'),
+const actionFields = {
+  action: oneOf(keyActions).default('save'),
   reason: reasonField.orBlank(),
   confirmation: line(200).optional(),
-  final: truth.optional(),
+  final: trueOrFalse.optional(),
   raise_id: rowId.optional(),
 };
 
-export const makeKeyBody = { ...newKeyBody, creation_token: uuid.orBlank() } satisfies Fields;
+export const createKeyBody = { ...newKeyBody, creation_token: uuid.orBlank() } satisfies InputFields;
 
-export const keyActBody = {
-  ...beside,
+export const keyActionBody = {
+  ...actionFields,
   ...keyChangeBody,
-  limits_locked: truth.optional(),
+  limits_locked: trueOrFalse.optional(),
   ...optional(rotationFields),
   raise_amount: dollars.optional(),
   raise_until: dayOrInstant.optional(),
-} satisfies Fields;
+} satisfies InputFields;
 
-const MOST_PICKED = 1_000;
-const LONGEST_PICKED = 256;
-/** All labels fit whose names and texts are as long as they may be. */
-const LONGEST_LABELS = 40_000;
-const LONGEST_BUDGETS = 20_000;
+const MAX_SELECTED = 1_000;
+const MAX_SELECTED_LENGTH = 256;
+/** Fits the maximum number of labels with names and values of maximum length. */
+const MAX_LABELS_LENGTH = 40_000;
+const MAX_BUDGETS_LENGTH = 20_000;
 
-const picked = listOf(line(LONGEST_PICKED), MOST_PICKED).optional();
+const selectionField = listOf(line(MAX_SELECTED_LENGTH), MAX_SELECTED).optional();
 
-/** The fields that both forms show. */
-const shown = {
+const sharedFormFields = {
   ...typedKeyFields,
   budget_limit: typedDollars.orBlank(),
   budget_period: oneOf(budgetPeriods).orBlank(),
   models_mode: oneOf(['all', 'pick'] as const).default('all'),
-  allowed_models: picked,
-  allowed_regions: picked,
-  /** Each line reads `model = amount period`. */
-  model_budgets: lines(LONGEST_BUDGETS).orBlank(),
+  allowed_models: selectionField,
+  allowed_regions: selectionField,
+  /** Lines of `model = amount period`. */
+  model_budgets: multilineText(MAX_BUDGETS_LENGTH).orBlank(),
   expires_on: day.orBlank(),
-  /** Each line reads `name=value`. */
-  labels: lines(LONGEST_LABELS).orBlank(),
+  /** Lines of `name=value`. */
+  labels: multilineText(MAX_LABELS_LENGTH).orBlank(),
 };
 
-export const makeKeyPage = {
-  ...shown,
-  name: filled(LONGEST_NAME),
-  budget_period: shown.budget_period.default('monthly'),
+export const createKeyPage = {
+  ...sharedFormFields,
+  name: nonEmptyLine(MAX_NAME_LENGTH),
+  budget_period: sharedFormFields.budget_period.default('monthly'),
   project_id: rowId.orBlank(),
   creation_token: uuid.orBlank(),
-} satisfies Fields;
+} satisfies InputFields;
 
-export const keyActPage = {
-  ...beside,
-  ...shown,
-  name: filled(LONGEST_NAME).optional(),
-  /** The form had the box: one that is not ticked is not sent. */
+export const keyActionPage = {
+  ...actionFields,
+  ...sharedFormFields,
+  name: nonEmptyLine(MAX_NAME_LENGTH).optional(),
+  /** Marks that the form has the box below, because browsers do not send an unchecked one. */
   limits_lock_shown: line(1).optional(),
-  limits_locked: truth.optional(),
+  limits_locked: trueOrFalse.optional(),
   ...optional(rotationFields),
   raise_amount: typedDollars.optional(),
   raise_until: day.optional(),
-} satisfies Fields;
+} satisfies InputFields;

@@ -10,7 +10,7 @@ import {
   type MoneyFieldModel,
   type Translate,
 } from '../../views';
-import type { ShownKey } from './key-form';
+import type { KeyFormValues } from './key-form';
 
 export interface KeyFormChoices {
   readonly models: readonly ModelView[];
@@ -18,8 +18,7 @@ export interface KeyFormChoices {
   readonly projects: readonly ProjectName[];
 }
 
-/** A person may pick models that are open to them, and the regions that serve them. */
-export function choicesOf(
+export function keyFormChoices(
   snapshot: CatalogueSnapshot,
   audience: ModelAudience,
   projects: readonly ProjectName[],
@@ -38,7 +37,6 @@ export interface KeyFormModel {
     readonly budget: MoneyFieldModel;
     readonly plain: readonly FieldControl[];
     readonly modelBudgets: FieldModel;
-    /** Only administrators see it. */
     readonly limitsLocked?: FieldModel;
     readonly expires: FieldModel;
     readonly labels: FieldModel;
@@ -47,15 +45,15 @@ export interface KeyFormModel {
   readonly regions?: ChecklistPickerModel;
 }
 
-interface KeyFormFacts {
-  readonly key: ShownKey;
+interface KeyFormInput {
+  readonly key: KeyFormValues;
   readonly choices: KeyFormChoices;
   readonly usualRate: number;
   readonly isAdministrator?: boolean;
 }
 
 export function keyFormModel(
-  { key, choices, usualRate, isAdministrator = false }: KeyFormFacts,
+  { key, choices, usualRate, isAdministrator = false }: KeyFormInput,
   translate: Translate,
 ): KeyFormModel {
   const text = (name: string): FieldText => ({
@@ -117,7 +115,7 @@ export function keyFormModel(
 
 type FieldText = Pick<FieldModel, 'id' | 'name' | 'label'>;
 
-const budgetField = ({ budget }: ShownKey, field: FieldText, translate: Translate): MoneyFieldModel => ({
+const budgetField = ({ budget }: KeyFormValues, field: FieldText, translate: Translate): MoneyFieldModel => ({
   ...field,
   value: budget === null ? '' : formatUsd(budget.limit),
   optional: true,
@@ -144,15 +142,15 @@ const projectField = ({ projects }: KeyFormChoices, field: FieldText, translate:
 });
 
 function modelPicker(
-  { allowedModels }: ShownKey,
+  { allowedModels }: KeyFormValues,
   { models }: KeyFormChoices,
   translate: Translate,
 ): ChecklistPickerModel {
   const picked = allowedModels ?? [];
   const owners = Map.groupBy(models, ({ ownedBy }) => ownedBy);
   const listed = new Set(models.map(({ name }) => name));
-  // Models a key names already stay in the list, also when they are not offered any more.
-  const others = picked.filter((name) => !listed.has(name));
+  // Keeps models that the key already allows, even if they are no longer offered.
+  const unlistedModels = picked.filter((name) => !listed.has(name));
   return {
     legend: translate('keys.field.models'),
     name: 'allowed_models',
@@ -163,20 +161,20 @@ function modelPicker(
     ],
     searchId: 'key-model-search',
     groups: [
-      ...[...owners].map(([owner, ofOwner]) => ({
+      ...[...owners].map(([owner, ownedModels]) => ({
         label: owner,
-        items: ofOwner.map(({ name }) => ({ value: name, label: name, checked: picked.includes(name) })),
+        items: ownedModels.map(({ name }) => ({ value: name, label: name, checked: picked.includes(name) })),
       })),
-      ...(others.length === 0
+      ...(unlistedModels.length === 0
         ? []
-        : [{ items: others.map((name) => ({ value: name, label: name, checked: true })) }]),
+        : [{ items: unlistedModels.map((name) => ({ value: name, label: name, checked: true })) }]),
     ],
     help: translate('keys.field.models-help'),
   };
 }
 
 function regionPicker(
-  { allowedRegions }: ShownKey,
+  { allowedRegions }: KeyFormValues,
   { regions }: KeyFormChoices,
   translate: Translate,
 ): ChecklistPickerModel {

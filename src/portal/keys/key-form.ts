@@ -1,21 +1,20 @@
-import { refused } from '../../kernel';
+import { invalidField } from '../../kernel';
 import { keyFields, type KeyValues, type ManagedKey } from '../../keys';
 
-/** The form shows a key as it is, or as a new one begins. */
-export type ShownKey = Pick<ManagedKey, keyof KeyValues | 'budget' | 'modelBudgets' | 'limitsLock'>;
+export type KeyFormValues = Pick<ManagedKey, keyof KeyValues | 'budget' | 'modelBudgets' | 'limitsLock'>;
 
-type Posted = Readonly<Record<string, unknown>>;
+type PostedKeyForm = Readonly<Record<string, unknown>>;
 
-export const emptyKey: ShownKey = {
+export const emptyKey: KeyFormValues = {
   ...keyFields.pick({ name: '' }),
   budget: null,
   modelBudgets: [],
   limitsLock: null,
 };
 
-/** The form in the words of the programming interface, whose reader then judges it; empty fields are no restriction. */
-export function bodyOfForm(posted: Posted): Record<string, unknown> {
-  const plain = keyFields.on('page').map(({ name, property }): [string, unknown] => {
+/** Translates a form into an API body, which the API's parser then validates; empty fields mean no restriction. */
+export function toApiBody(posted: PostedKeyForm): Record<string, unknown> {
+  const plainFields = keyFields.on('page').map(({ name, property }): [string, unknown] => {
     const value = property.typedField.read(posted[name]);
     return [name, value === undefined ? (property.isNullable ? null : undefined) : property.toJson(value)];
   });
@@ -25,39 +24,39 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
   const budgets = textOf(posted.model_budgets);
   const labels = textOf(posted.labels);
   return {
-    ...Object.fromEntries(plain),
+    ...Object.fromEntries(plainFields),
     name: textOf(posted.name),
     budget_limit: limit === '' ? null : limit.replace(',', '.'),
     ...(limit === '' || period === '' ? {} : { budget_period: period }),
     allowed_models: posted.models_mode === 'pick' ? listOf(posted.allowed_models) : null,
     allowed_regions: regions.length === 0 ? null : regions,
-    model_budgets: budgets === '' ? null : modelBudgetsOf(budgets),
+    model_budgets: budgets === '' ? null : parseModelBudgets(budgets),
     expires_at: textOf(posted.expires_on) || null,
-    metadata: labels === '' ? null : labelsOf(labels),
+    metadata: labels === '' ? null : parseLabels(labels),
   };
 }
 
 const MODEL_BUDGET = /^(\S+)\s*=\s*([\d.,]+)(?:\s+(\w+))?$/;
 
-function modelBudgetsOf(lines: string) {
+function parseModelBudgets(lines: string) {
   return lines
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '')
     .map((line) => {
       const [, model, limit, period] = MODEL_BUDGET.exec(line.trim()) ?? [];
       if (model === undefined || limit === undefined)
-        throw refused('model_budgets', 'one model = amount period a line');
+        throw invalidField('model_budgets', 'one model = amount period a line');
       return { model, limit: limit.replace(',', '.'), ...(period === undefined ? {} : { period }) };
     });
 }
 
-function labelsOf(text: string): Record<string, string> {
+function parseLabels(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   return Object.fromEntries(
     lines.map((line) => {
-      const at = line.indexOf('=');
-      if (at < 1) throw refused('metadata', 'one name=value a line');
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+      const separator = line.indexOf('=');
+      if (separator < 1) throw invalidField('metadata', 'one name=value a line');
+      return [line.slice(0, separator).trim(), line.slice(separator + 1).trim()];
     }),
   );
 }

@@ -1,20 +1,19 @@
-import { placeActs } from '../../identity';
+import { objectActs } from '../../identity';
 import { type Actor, atLeast } from '../../kernel';
 import type { KeyOwners, ManagedKey, OwnerName } from '../../keys';
 import type { LabelledFigure, Translate } from '../../views';
 
 /**
- * The facts name the owners of a key, with links for those who may open the pages. One's own key says nothing
- * of its owner.
+ * Lists the owners of a key, with links for those allowed to open their pages. The user is omitted for one's own key.
  */
-export function ownerFacts(
+export function ownerFigures(
   key: Pick<ManagedKey, 'userId'>,
   { organisation, department, project, user }: KeyOwners,
   actor: Actor,
   translate: Translate,
 ): LabelledFigure[] {
   const { role, scope } = actor;
-  const fact = (label: string, owner: OwnerName | null, href: string | null): LabelledFigure[] =>
+  const ownerFigure = (label: string, owner: OwnerName | null, href: string | null): LabelledFigure[] =>
     owner === null
       ? []
       : [
@@ -24,32 +23,32 @@ export function ownerFacts(
               href === null ? { kind: 'text', value: owner.name } : { kind: 'link', value: owner.name, href },
           },
         ];
-  const seesPeopleOf = (id: number | null): boolean =>
+  const canViewUsersOf = (id: number | null): boolean =>
     scope.kind === 'platform' || (scope.kind === 'organisation' && scope.organisationId === id);
-  const admin = '/dashboard/admin';
+  const adminPath = '/dashboard/admin';
   const isOwn = key.userId === actor.userId;
   return [
-    ...fact(
+    ...ownerFigure(
       'people.organisation',
       organisation,
-      atLeast(role, placeActs.organisations) ? `${admin}/organisations/${organisation?.id}` : null,
+      atLeast(role, objectActs.organisations) ? `${adminPath}/organisations/${organisation?.id}` : null,
     ),
-    ...fact(
+    ...ownerFigure(
       'keys.department',
       department,
-      atLeast(role, placeActs.departments)
-        ? `${admin}/departments?org_id=${organisation?.id}#department-${department?.id}`
+      atLeast(role, objectActs.departments)
+        ? `${adminPath}/departments?org_id=${organisation?.id}#department-${department?.id}`
         : null,
     ),
-    ...fact(
+    ...ownerFigure(
       'keys.field.project_id',
       project,
-      seesPeopleOf(organisation?.id ?? null) ? `${admin}/projects/${project?.id}` : null,
+      canViewUsersOf(organisation?.id ?? null) ? `${adminPath}/projects/${project?.id}` : null,
     ),
-    ...fact(
+    ...ownerFigure(
       'keys.owner',
       isOwn ? null : user,
-      seesPeopleOf(user?.organisationId ?? null) ? `${admin}/users/${user?.id}` : null,
+      canViewUsersOf(user?.organisationId ?? null) ? `${adminPath}/users/${user?.id}` : null,
     ),
   ];
 }

@@ -4,21 +4,21 @@ import {
   allTokens,
   type Changes,
   type LoggedRequest,
-  type UsageAnswer,
+  type UsageReport,
 } from '../../audit';
 import type { Period } from '../../kernel';
 import {
-  type ActingOnKey,
+  type ActingUser,
   type KeyDecision,
   maskKey,
   type ManagedKey,
-  mayActOnKey,
+  canActOnKey,
   type ParallelState,
   type RateState,
 } from '../../keys';
 import type {
   BannerModel,
-  Cell,
+  TableCell,
   ChartModel,
   LabelledFigure,
   RowModel,
@@ -27,30 +27,29 @@ import type {
   Translate,
 } from '../../views';
 import { formatPercent, formatTime } from '../../views';
-import { type Localisation, periodWords } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
+import { type Localisation, describePeriod } from '../../web';
+import { DEFAULT_DAYS } from '../lists/periods';
 import { requestTable } from '../overview/request-rows';
-import { spendChart } from '../overview/usage-chart';
-import { attentionOf } from './key-attention';
-import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
-import { asksForName } from './key-revocation';
-import type { LimitInForce, LimitsInForce } from './limits-in-force';
+import { spendChart } from '../overview/spend-chart';
+import { attentionBanner } from './key-attention';
+import { budgetMeter, isUsedUp, resetText, statusBadge } from './key-labels';
+import { requiresConfirmation } from './key-revocation';
+import type { EffectiveLimit, EffectiveKeyLimits } from './effective-limits.service';
 
-const GRACES = [0, 3_600, 86_400, 604_800] as const;
+const GRACE_SECONDS = [0, 3_600, 86_400, 604_800] as const;
 
-interface Facts {
+interface KeyPageInput {
   readonly key: ManagedKey;
-  /** The key belongs to these owners. */
   readonly owners: readonly LabelledFigure[];
-  readonly limits: LimitsInForce;
+  readonly limits: EffectiveKeyLimits;
   readonly rate: RateState;
-  /** It is null where the key has no such limit. */
+  /** Null if the key has no such limit. */
   readonly tokens: RateState | null;
   readonly parallel: ParallelState | null;
-  readonly acting: ActingOnKey;
+  readonly acting: ActingUser;
   readonly period: Period;
-  readonly usage: UsageAnswer;
-  /** These are requests of the last 24 hours. */
+  readonly usage: UsageReport;
+  /** Number of requests in the last 24 hours. */
   readonly lastDay: number;
   readonly requests: readonly LoggedRequest[];
   readonly history: readonly ActivityEntry[];
@@ -59,7 +58,7 @@ interface Facts {
 export interface KeyPageModel {
   readonly key: object;
   readonly attention: BannerModel | null;
-  /** An administrator decided this, or a file will. */
+  /** Decisions of administrators, and a pending change by a file of keys. */
   readonly decisions: readonly BannerModel[];
   readonly figures: { items: LabelledFigure[] };
   readonly facts: { items: LabelledFigure[] };
@@ -71,11 +70,11 @@ export interface KeyPageModel {
   readonly acts: object;
 }
 
-export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel {
-  const { key, acting, usage, lastDay } = facts;
+export function keyPageModel(input: KeyPageInput, localisation: Localisation): KeyPageModel {
+  const { key, acting, usage, lastDay } = input;
   const { translate } = localisation;
   const isFinal = key.status === 'revoked';
-  const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
+  const needsAttention = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
   return {
     key: {
       publicId: key.publicId,
@@ -85,78 +84,78 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       href: `/dashboard/keys/${key.id}`,
       logHref: `/dashboard/request-log?key=${key.id}`,
     },
-    attention: needsLook ? attentionOf(key, localisation) : null,
-    decisions: decisionsOf(key, acting, localisation),
-    figures: figuresOf(facts, translate),
-    facts: factsOf(facts, translate),
-    limits: limitsTable(facts, localisation),
+    attention: needsAttention ? attentionBanner(key, localisation) : null,
+    decisions: decisionBanners(key, acting, localisation),
+    figures: figuresOf(input, translate),
+    facts: attributesOf(input, translate),
+    limits: limitTable(input, localisation),
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
-    scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${key.name}`,
+    scope: `${describePeriod(input.period, localisation, { days: DEFAULT_DAYS })} · ${key.name}`,
     requests: requestTable(
-      facts.requests,
+      input.requests,
       { title: translate('keys.unused-title'), text: translate('keys.unused-text') },
       translate,
     ),
-    history: facts.history.length === 0 ? null : historyOf(facts.history, translate),
+    history: input.history.length === 0 ? null : historyTimeline(input.history, translate),
     acts: {
       mayChange: !isFinal,
-      mayLimit: mayActOnKey('limit', acting, key),
+      mayLimit: canActOnKey('limit', acting, key),
       explains: acting.as === 'administrator',
       isKept: key.fileName !== null,
       mayPause: key.status === 'active',
-      mayResume: key.status === 'disabled' && mayActOnKey('resume', acting, key),
-      mayRestore: key.restorableUntil !== null && mayActOnKey('restore', acting, key),
-      mayRotate: mayActOnKey('rotate', acting, key),
+      mayResume: key.status === 'disabled' && canActOnKey('resume', acting, key),
+      mayRestore: key.restorableUntil !== null && canActOnKey('restore', acting, key),
+      mayRotate: canActOnKey('rotate', acting, key),
       callers: lastDay,
-      asksForName: asksForName(acting, lastDay),
-      graces: GRACES.map((seconds) => ({
+      asksForName: requiresConfirmation(acting, lastDay),
+      graces: GRACE_SECONDS.map((seconds) => ({
         value: String(seconds),
         label: translate(`keys.grace.${seconds}`),
-        selected: seconds === GRACES[2],
+        selected: seconds === GRACE_SECONDS[2],
       })),
     },
   };
 }
 
-function decisionsOf(key: ManagedKey, acting: ActingOnKey, localisation: Localisation): BannerModel[] {
+function decisionBanners(key: ManagedKey, acting: ActingUser, localisation: Localisation): BannerModel[] {
   const { pause, limitsLock, status, fileName } = key;
   const { translate, locale } = localisation;
-  const words = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
+  const decisionBanner = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
     const when = `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
-    const said = translate(text, { name: by ?? translate('keys.an-administrator'), at: when });
-    return { tone: 'warn', text: reason === null ? said : `${said} ${reason}` };
+    const sentence = translate(text, { name: by ?? translate('keys.an-administrator'), at: when });
+    return { tone: 'warn', text: reason === null ? sentence : `${sentence} ${reason}` };
   };
-  const kept: BannerModel[] =
+  const fileBanners: BannerModel[] =
     fileName === null || status === 'revoked'
       ? []
       : [{ tone: 'info', text: translate('keys.kept.banner', { name: fileName }) }];
   return [
-    ...kept,
-    ...(pause === null || status !== 'disabled' ? [] : [words('keys.paused-by', pause)]),
-    ...revocationOf(key, acting, localisation),
-    ...(limitsLock === null ? [] : [words('keys.locked-by', limitsLock)]),
+    ...fileBanners,
+    ...(pause === null || status !== 'disabled' ? [] : [decisionBanner('keys.paused-by', pause)]),
+    ...revocationBanners(key, acting, localisation),
+    ...(limitsLock === null ? [] : [decisionBanner('keys.locked-by', limitsLock)]),
   ];
 }
 
-function revocationOf(
+function revocationBanners(
   key: ManagedKey,
-  acting: ActingOnKey,
+  acting: ActingUser,
   { translate, locale }: Localisation,
 ): BannerModel[] {
   const { revocation, revokedAt, restorableUntil } = key;
   if (revokedAt === null || restorableUntil === null) return [];
-  const words = (at: Date): string => `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
-  const mayRestore = mayActOnKey('restore', acting, key);
-  const text = translate(mayRestore ? 'keys.restore.until' : 'keys.restore.bound', {
+  const timeText = (at: Date): string => `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
+  const canRestore = canActOnKey('restore', acting, key);
+  const text = translate(canRestore ? 'keys.restore.until' : 'keys.restore.bound', {
     name: revocation?.by ?? translate('keys.an-administrator'),
-    at: words(revokedAt),
-    until: words(restorableUntil),
+    at: timeText(revokedAt),
+    until: timeText(restorableUntil),
   });
   const action = { href: '#key-restore-heading', label: translate('keys.restore.submit') };
-  return [{ tone: 'warn', text, ...(mayRestore ? { action } : {}) }];
+  return [{ tone: 'warn', text, ...(canRestore ? { action } : {}) }];
 }
 
-function figuresOf({ usage, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {
+function figuresOf({ usage, rate }: KeyPageInput, translate: Translate): { items: LabelledFigure[] } {
   const { requests, failures, costNano } = usage.total;
   return {
     items: [
@@ -175,7 +174,10 @@ function figuresOf({ usage, rate }: Facts, translate: Translate): { items: Label
   };
 }
 
-function factsOf({ key, owners, requests }: Facts, translate: Translate): { items: LabelledFigure[] } {
+function attributesOf(
+  { key, owners, requests }: KeyPageInput,
+  translate: Translate,
+): { items: LabelledFigure[] } {
   const all = translate('list.all');
   const text = (label: string, value: string): LabelledFigure => ({ label, figure: { kind: 'text', value } });
   const labels = Object.entries(key.metadata).map(([name, value]) => `${name}=${value}`);
@@ -204,8 +206,11 @@ function factsOf({ key, owners, requests }: Facts, translate: Translate): { item
   };
 }
 
-/** Whichever of these is reached first stops the key; the nearest is marked. */
-function limitsTable({ key, limits, rate, tokens, parallel }: Facts, localisation: Localisation): TableModel {
+/** Lists all limits of a key; the one that would be reached first is marked. */
+function limitTable(
+  { key, limits, rate, tokens, parallel }: KeyPageInput,
+  localisation: Localisation,
+): TableModel {
   const { translate, locale } = localisation;
   return {
     caption: translate('keys.limits'),
@@ -219,15 +224,15 @@ function limitsTable({ key, limits, rate, tokens, parallel }: Facts, localisatio
       ...limits.limits.map((limit) => limitRow(limit, localisation)),
       ...key.modelBudgets.map((budget) => modelBudgetRow(budget, localisation)),
       walletRow(limits, translate),
-      countedRow('rate', rate.used, rate.limit, translate),
-      ...(tokens === null ? [] : [countedRow('tokens', tokens.used, tokens.limit, translate)]),
-      ...(parallel === null ? [] : [countedRow('parallel', parallel.open, parallel.limit, translate)]),
+      counterRow('rate', rate.used, rate.limit, translate),
+      ...(tokens === null ? [] : [counterRow('tokens', tokens.used, tokens.limit, translate)]),
+      ...(parallel === null ? [] : [counterRow('parallel', parallel.open, parallel.limit, translate)]),
     ],
     empty: { title: translate('keys.limits'), text: formatPercent(locale, 0) },
   };
 }
 
-const limitRow = (limit: LimitInForce, localisation: Localisation): RowModel => ({
+const limitRow = (limit: EffectiveLimit, localisation: Localisation): RowModel => ({
   cells: [
     { kind: 'text', value: localisation.translate(`keys.limit.${limit.kind}`), heading: true },
     usedCell(limit, localisation),
@@ -253,10 +258,10 @@ function modelBudgetRow(
   };
 }
 
-function walletRow({ wallet, isExempt }: LimitsInForce, translate: Translate): RowModel {
-  const unpaid = isExempt ? 'keys.exempt' : 'keys.no-payer';
-  const filled = wallet !== null && wallet.remaining > 0n;
-  const paid = `keys.${wallet?.isInvoice === true ? 'invoice' : 'wallet'}-${filled ? 'filled' : 'empty'}`;
+function walletRow({ wallet, isExempt }: EffectiveKeyLimits, translate: Translate): RowModel {
+  const noWalletKey = isExempt ? 'keys.exempt' : 'keys.no-payer';
+  const hasFunds = wallet !== null && wallet.remaining > 0n;
+  const walletKey = `keys.${wallet?.isInvoice === true ? 'invoice' : 'wallet'}-${hasFunds ? 'filled' : 'empty'}`;
   return {
     cells: [
       {
@@ -264,7 +269,7 @@ function walletRow({ wallet, isExempt }: LimitsInForce, translate: Translate): R
         value: translate(wallet?.isInvoice === true ? 'keys.limit.invoice' : 'keys.limit.wallet'),
         heading: true,
       },
-      { kind: 'text', value: translate(wallet === null ? unpaid : paid) },
+      { kind: 'text', value: translate(wallet === null ? noWalletKey : walletKey) },
       wallet?.showsAmounts === true
         ? { kind: 'money', value: wallet.remaining, align: 'end' }
         : { kind: 'text', value: wallet === null ? '–' : translate('keys.not-shown'), align: 'end' },
@@ -273,7 +278,7 @@ function walletRow({ wallet, isExempt }: LimitsInForce, translate: Translate): R
   };
 }
 
-const countedRow = (name: string, used: number, limit: number, translate: Translate): RowModel => ({
+const counterRow = (name: string, used: number, limit: number, translate: Translate): RowModel => ({
   cells: [
     { kind: 'text', value: translate(`keys.limit.${name}`), heading: true },
     { kind: 'text', value: translate('keys.rate-used', { used, limit }) },
@@ -282,38 +287,40 @@ const countedRow = (name: string, used: number, limit: number, translate: Transl
   ],
 });
 
-const tightestCell = (isTightest: boolean, translate: Translate): Cell =>
+const tightestCell = (isTightest: boolean, translate: Translate): TableCell =>
   isTightest
     ? { kind: 'badge', value: { tone: 'info', label: translate('keys.tightest') } }
     : { kind: 'text', value: '' };
 
-function usedCell({ kind, state, showsAmounts }: LimitInForce, localisation: Localisation): Cell {
+function usedCell({ kind, state, showsAmounts }: EffectiveLimit, localisation: Localisation): TableCell {
   const { translate, locale } = localisation;
   const label = translate(`keys.limit.${kind}`);
-  const shown = budgetMeter(label, state, localisation);
-  if (showsAmounts) return { kind: 'meter', value: shown };
+  const budget = budgetMeter(label, state, localisation);
+  if (showsAmounts) return { kind: 'meter', value: budget };
   const text = translate('keys.used-share', {
-    share: formatPercent(locale, shown.filled / 100),
+    share: formatPercent(locale, budget.filled / 100),
     period: translate(`keys.period.${state.period}`),
   });
-  return { kind: 'meter', value: { ...shown, text, note: resetWords(state, localisation, false) } };
+  return { kind: 'meter', value: { ...budget, text, note: resetText(state, localisation, false) } };
 }
 
-const historyOf = (entries: readonly ActivityEntry[], translate: Translate): TimelineModel => ({
+const historyTimeline = (entries: readonly ActivityEntry[], translate: Translate): TimelineModel => ({
   items: entries.map((entry) => ({
     title: actionText(entry.action, translate),
     tone: entry.action === 'key.revoked' ? 'bad' : entry.action === 'key.disabled' ? 'warn' : 'neutral',
     text: [
       entry.actor.label,
-      ...changeWords(entry.changes ?? {}),
+      ...changeTexts(entry.changes ?? {}),
       ...(entry.reason === null ? [] : [entry.reason]),
     ].join(' · '),
     at: entry.occurredAt,
   })),
 });
 
-const changeWords = (changes: Changes): string[] =>
-  Object.entries(changes).map(([name, [before, after]]) => `${name}: ${shown(before)} → ${shown(after)}`);
+const changeTexts = (changes: Changes): string[] =>
+  Object.entries(changes).map(
+    ([name, [before, after]]) => `${name}: ${displayValue(before)} → ${displayValue(after)}`,
+  );
 
-const shown = (value: unknown): string =>
+const displayValue = (value: unknown): string =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);

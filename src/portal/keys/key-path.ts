@@ -1,14 +1,14 @@
 import { rowId } from '../../kernel';
-import { keyOfPage } from '../../keys';
-import { Takes } from '../../platform';
+import { keyIdField } from '../../keys';
+import { ParsedBy } from '../../platform';
 
 export class KeyPath {
-  @Takes(rowId)
+  @ParsedBy(rowId)
   key_id: number;
 }
 
-/** The page redirects to its number. */
+/** Accepts the public id as well; the page then redirects to the row id. */
 export class KeyPagePath {
-  @Takes(keyOfPage)
+  @ParsedBy(keyIdField)
   key_id: number | string;
 }

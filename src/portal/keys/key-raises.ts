@@ -1,20 +1,20 @@
 import type { BudgetRaise } from '../../billing';
-import { instantField, type Nano, parseUsd, refused } from '../../kernel';
+import { instantField, type Nano, parseUsd, invalidField } from '../../kernel';
 import type { ManagedKey } from '../../keys';
 import { column, formatMoney, formatTime, type TableModel, tableOf } from '../../views';
 import type { Localisation } from '../../web';
 
-type Posted = Readonly<Record<string, unknown>>;
+type PostedRaise = Readonly<Record<string, unknown>>;
 
-/** It reads by how much, and until when: a day is its first instant in UTC. */
-export function readRaise({ raise_amount: amount, raise_until: until }: Posted): {
+/** Reads the amount of a raise and its end; a day means its first instant in UTC. */
+export function parseRaise({ raise_amount: amount, raise_until: until }: PostedRaise): {
   readonly amount: Nano;
   readonly endsAt: Date;
 } {
-  return { amount: amountOf(amount), endsAt: instantField(until, 'raise_until') };
+  return { amount: parseAmount(amount), endsAt: instantField(until, 'raise_until') };
 }
 
-function amountOf(value: unknown): Nano {
+function parseAmount(value: unknown): Nano {
   if (typeof value === 'string' || typeof value === 'number') {
     try {
       const amount = parseUsd(typeof value === 'string' ? value.replace(',', '.') : value);
@@ -23,7 +23,7 @@ function amountOf(value: unknown): Nano {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  throw refused('raise_amount', 'an amount in US dollars above zero, like 25 or 0.5');
+  throw invalidField('raise_amount', 'an amount in US dollars above zero, like 25 or 0.5');
 }
 
 export interface RaisesModel {
@@ -32,13 +32,12 @@ export interface RaisesModel {
   readonly open: readonly { readonly id: number; readonly text: string }[];
 }
 
-/** Administrators see it for a key that has a budget. */
 export function raisesModel(
   key: ManagedKey,
   raises: readonly BudgetRaise[],
   { translate, locale }: Localisation,
 ): RaisesModel {
-  const wordsOf = ({ amount, endsAt }: BudgetRaise): string =>
+  const raiseText = ({ amount, endsAt }: BudgetRaise): string =>
     translate('keys.raised', {
       amount: formatMoney(locale, amount),
       at: `${formatTime(locale, 'UTC', endsAt, 'minute')} UTC`,
@@ -73,6 +72,6 @@ export function raisesModel(
           ),
     open: raises
       .filter(({ endedAt }) => endedAt === null)
-      .map((raise) => ({ id: raise.id, text: wordsOf(raise) })),
+      .map((raise) => ({ id: raise.id, text: raiseText(raise) })),
   };
 }

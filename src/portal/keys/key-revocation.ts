@@ -1,12 +1,12 @@
 import { fault } from '../../kernel';
 import type { ManagedKey } from '../../keys';
-import type { KeyActor } from './recorded-keys';
+import type { ScopedKeyActor } from './audited-keys';
 
-/** Someone else's programs use it: who revokes it there types its name. */
-export const asksForName = ({ as }: KeyActor['acting'], lastDay: number): boolean =>
+/** Requires typing the name to revoke another user's key that is in use. */
+export const requiresConfirmation = ({ as }: ScopedKeyActor['acting'], lastDay: number): boolean =>
   as === 'administrator' && lastDay > 0;
 
-export function refuseUnnamed({ name }: ManagedKey, confirmation: unknown): void {
+export function requireKeyName({ name }: ManagedKey, confirmation: unknown): void {
   if (typeof confirmation === 'string' && confirmation.trim() === name) return;
   throw fault('conflict', {
     param: 'confirmation',

@@ -4,14 +4,21 @@ import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { choiceField, periodNamed, refused, refuseMisfits, textField, wholeNumberField } from '../../kernel';
 import {
-  actingOnKey,
+  choiceField,
+  resolvePeriod,
+  invalidField,
+  rejectInvalidFields,
+  textField,
+  integerField,
+} from '../../kernel';
+import {
+  actingUserOn,
   type KeyChanges,
   KeyRegister,
   type ManagedKey,
-  mayActOnKey,
-  noSuchKey,
+  canActOnKey,
+  keyNotFound,
   presentPortalKey,
   presentPortalRotated,
   RateLimiter,
@@ -25,7 +32,7 @@ import {
   Action,
   actorOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   Page,
@@ -34,55 +41,54 @@ import {
   viewScope,
   wantsPage,
 } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
-import { type Act, acts, keyActBody, keyActPage } from './key-bodies';
-import { bodyOfForm } from './key-form';
+import { DEFAULT_DAYS } from '../lists/periods';
+import { type KeyPageAction, keyActions, keyActionBody, keyActionPage } from './key-bodies';
+import { toApiBody } from './key-form';
 import { KeyPagePath, KeyPath } from './key-path';
-import { choicesOf, keyFormModel } from './key-form-model';
-import { ownerFacts } from './key-owners';
-import { keyPage } from './key-page-model';
-import { raisesModel, readRaise } from './key-raises';
-import { atKeyField } from './key-refusal';
-import { KeySecrets } from './key-secrets';
-import { LimitsOfKey } from './limits-in-force';
-import { asksForName, refuseUnnamed } from './key-revocation';
-import { type KeyActor, RecordedKeys } from './recorded-keys';
+import { keyFormChoices, keyFormModel } from './key-form-model';
+import { ownerFigures } from './key-owners';
+import { keyPageModel } from './key-page-model';
+import { raisesModel, parseRaise } from './key-raises';
+import { mapKeyErrors } from './key-form-errors';
+import { KeySecretPage } from './key-secret-page';
+import { EffectiveLimitsService } from './effective-limits.service';
+import { requiresConfirmation, requireKeyName } from './key-revocation';
+import { type ScopedKeyActor, AuditedKeys } from './audited-keys';
 
-const REQUESTS_SHOWN = 10;
-const ENTRIES_SHOWN = 20;
-type Posted = Readonly<Record<string, unknown>>;
+const LISTED_REQUESTS = 10;
+const LISTED_ENTRIES = 20;
+type PostedKeyAction = Readonly<Record<string, unknown>>;
 
 const view = 'pages/dashboard/keys/key';
 
-function keyActorOf(request: HttpRequest, key: ManagedKey): KeyActor {
+function resolveKeyActor(request: HttpRequest, key: ManagedKey): ScopedKeyActor {
   const scope = viewScope(request);
-  return { scope, acting: actingOnKey(actorOf(request), key, scope.kind !== 'user') };
+  return { scope, acting: actingUserOn(actorOf(request), key, scope.kind !== 'user') };
 }
 
-/** A box that is not ticked is not posted: the form says whether it had one. */
-const lockOf = ({ limits_lock_shown: shown, limits_locked: locked }: Posted) =>
-  shown === undefined ? {} : { limits_locked: locked === 'on' };
+/** Browsers do not send an unchecked box, so the form marks that it has one. */
+const limitsLockField = ({ limits_lock_shown: lockShown, limits_locked: locked }: PostedKeyAction) =>
+  lockShown === undefined ? {} : { limits_locked: locked === 'on' };
 
-/** A box of a form is `on` or is not sent; programs say what they mean. */
-function isFinal({ final = false }: Posted): boolean {
+/** Forms send `on` or nothing; API clients send a boolean. */
+function isFinal({ final = false }: PostedKeyAction): boolean {
   if (final === 'on') return true;
-  if (typeof final !== 'boolean') throw refused('final', 'true or false');
+  if (typeof final !== 'boolean') throw invalidField('final', 'true or false');
   return final;
 }
 
-/** One key: what limits it, what it did, and everything that can be done to it. */
 @Controller()
 export class KeyController {
   constructor(
-    private readonly keys: RecordedKeys,
+    private readonly keys: AuditedKeys,
     private readonly register: KeyRegister,
-    private readonly limits: LimitsOfKey,
+    private readonly limits: EffectiveLimitsService,
     private readonly rates: RateLimiter,
     private readonly usage: UsageQuery,
     private readonly records: RequestLogQuery,
     private readonly activityQuery: ActivityQuery,
     private readonly catalogue: CatalogueService,
-    private readonly secrets: KeySecrets,
+    private readonly secrets: KeySecretPage,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
     private readonly raises: BudgetRaises,
@@ -97,7 +103,7 @@ export class KeyController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    const key = await this.keyOf(request, keyId);
+    const key = await this.findKey(request, keyId);
     if (keyId !== key.id) {
       response.statusCode = 302;
       response.setHeader('location', `/dashboard/keys/${key.id}`);
@@ -106,8 +112,8 @@ export class KeyController {
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
-    body: keyActBody,
-    page: keyActPage,
+    body: keyActionBody,
+    page: keyActionPage,
     audit: [
       'key.changed',
       'key.disabled',
@@ -122,98 +128,104 @@ export class KeyController {
   })
   async change(
     @Param() { key_id: keyId }: KeyPath,
-    @Body() posted: Posted,
+    @Body() posted: PostedKeyAction,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
-    const key = await this.keyOf(request, keyId);
+    const key = await this.findKey(request, keyId);
     const { action = 'save', reason, ...fields } = posted;
-    const act = choiceField(action, 'action', acts);
-    const why = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
-    if (act === 'revoke' && key.status !== 'revoked' && wantsPage(request))
-      await this.confirmed(key, posted, request);
-    if (act === 'rotate') return this.rotate(key, fields, why, request, response);
-    if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request);
-    return atKeyField(async () => {
-      refuseMisfits(keyActPage, posted);
-      const body = { ...bodyOfForm(posted), ...lockOf(posted) };
-      return this.carryOut(key, act, body, why, request);
+    const keyAction = choiceField(action, 'action', keyActions);
+    const reasonText = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
+    if (keyAction === 'revoke' && key.status !== 'revoked' && wantsPage(request))
+      await this.verifyConfirmation(key, posted, request);
+    if (keyAction === 'rotate') return this.rotate(key, fields, reasonText, request, response);
+    if (keyAction !== 'save' || !wantsPage(request))
+      return this.performAction(key, keyAction, fields, reasonText, request);
+    return mapKeyErrors(async () => {
+      rejectInvalidFields(keyActionPage, posted);
+      const body = { ...toApiBody(posted), ...limitsLockField(posted) };
+      return this.performAction(key, keyAction, body, reasonText, request);
     });
   }
 
-  /** Keys of the chat are not people's own to manage: their budget and their end are the operator's. */
-  private async keyOf(request: HttpRequest, keyId: number | string): Promise<ManagedKey> {
+  /** Finds a manageable key; keys of the chat are managed by the operator and count as missing. */
+  private async findKey(request: HttpRequest, keyId: number | string): Promise<ManagedKey> {
     const key = await this.register.get(viewScope(request), keyId);
-    if (key.kind !== 'client') throw noSuchKey();
+    if (key.kind !== 'client') throw keyNotFound();
     return key;
   }
 
-  /** A page asks; a program says what it means. */
-  private async confirmed(key: ManagedKey, { confirmation }: Posted, request: HttpRequest): Promise<void> {
-    const lastDay = await this.lastDayOf(key);
-    if (asksForName(keyActorOf(request, key).acting, lastDay)) refuseUnnamed(key, confirmation);
+  /** Required of pages only; API clients confirm by making the call. */
+  private async verifyConfirmation(
+    key: ManagedKey,
+    { confirmation }: PostedKeyAction,
+    request: HttpRequest,
+  ): Promise<void> {
+    const lastDay = await this.countLastDayRequests(key);
+    if (requiresConfirmation(resolveKeyActor(request, key).acting, lastDay))
+      requireKeyName(key, confirmation);
   }
 
-  /** All of its requests in 24 hours count, whoever may read them: those callers would fail. */
-  private async lastDayOf({ id }: ManagedKey): Promise<number> {
-    const period = periodNamed({ hours: 24 }, 'UTC', Date.now());
-    const asked = { ...period, zone: 'UTC', bucket: 'month' } as const;
-    const { total } = await this.usage.ask({ kind: 'key', keyId: id }, asked);
+  /** Counts all requests of 24 hours, including those the reader cannot see, as their callers would fail. */
+  private async countLastDayRequests({ id }: ManagedKey): Promise<number> {
+    const period = resolvePeriod({ hours: 24 }, 'UTC', Date.now());
+    const query = { ...period, zone: 'UTC', bucket: 'month' } as const;
+    const { total } = await this.usage.read({ kind: 'key', keyId: id }, query);
     return total.requests;
   }
 
-  private async carryOut(
+  private async performAction(
     key: ManagedKey,
-    act: Exclude<Act, 'rotate'>,
-    fields: Posted,
+    keyAction: Exclude<KeyPageAction, 'rotate'>,
+    fields: PostedKeyAction,
     reason: string | undefined,
     request: HttpRequest,
-  ): Promise<Done> {
-    const actor = keyActorOf(request, key);
-    const changed = await this.actOn(key, act, fields, reason, actor);
-    const outcome = act === 'revoke' && changed.restorableUntil === null ? 'end' : act;
-    return done(`/dashboard/keys/${key.id}`, presentPortalKey(changed), `keys.done.${outcome}`, {
-      name: changed.name,
+  ): Promise<ActionResult> {
+    const actor = resolveKeyActor(request, key);
+    const updatedKey = await this.applyAction(key, keyAction, fields, reason, actor);
+    const outcome = keyAction === 'revoke' && updatedKey.restorableUntil === null ? 'end' : keyAction;
+    return done(`/dashboard/keys/${key.id}`, presentPortalKey(updatedKey), `keys.done.${outcome}`, {
+      name: updatedKey.name,
     });
   }
 
-  private async actOn(
+  private async applyAction(
     key: ManagedKey,
-    act: Exclude<Act, 'rotate'>,
-    fields: Posted,
+    keyAction: Exclude<KeyPageAction, 'rotate'>,
+    fields: PostedKeyAction,
     reason: string | undefined,
-    actor: KeyActor,
+    actor: ScopedKeyActor,
   ): Promise<ManagedKey> {
-    switch (act) {
+    switch (keyAction) {
       case 'revoke':
         return this.keys.revoke(actor, key, isFinal(fields), reason);
       case 'restore':
         return this.keys.restore(actor, key, reason);
       case 'raise':
-        await this.keys.raise(actor, key, readRaise(fields), textField(reason, 'reason', 500));
+        await this.keys.raise(actor, key, parseRaise(fields), textField(reason, 'reason', 500));
         break;
       case 'end_raise':
         await this.keys.endRaise(
           actor,
           key,
-          wholeNumberField(fields['raise_id'], 'raise_id', 1, 2 ** 31 - 1),
+          integerField(fields['raise_id'], 'raise_id', 1, 2 ** 31 - 1),
           reason,
         );
         break;
       case 'exclude':
       case 'include':
-        await this.evaluate(key, act === 'include');
+        await this.setEvaluation(key, keyAction === 'include');
         break;
       case 'save':
       case 'pause':
       case 'resume':
-        return this.keys.change(actor, key, this.changesOf(act, fields), reason);
+        return this.keys.change(actor, key, this.toKeyChanges(keyAction, fields), reason);
     }
     return this.register.get(actor.scope, key.id);
   }
 
-  /** It sets whether answers to the key are sampled and judged, where its organisation has that done. */
-  private async evaluate(key: ManagedKey, isIncluded: boolean): Promise<void> {
+  /** Includes or excludes a key's replies from sampling and evaluation, if its organisation has that enabled. */
+  private async setEvaluation(key: ManagedKey, isIncluded: boolean): Promise<void> {
     const { userId, organisationId } = await this.payers.standingOf(key);
     await this.quality.set(
       { organisationId: null, keyId: key.id },
@@ -222,27 +234,27 @@ export class KeyController {
     );
   }
 
-  private changesOf(
-    act: 'save' | 'pause' | 'resume',
-    { limits_locked: locked, ...fields }: Posted,
+  private toKeyChanges(
+    keyAction: 'save' | 'pause' | 'resume',
+    { limits_locked: locked, ...fields }: PostedKeyAction,
   ): KeyChanges {
-    if (act === 'save') {
+    if (keyAction === 'save') {
       if (locked === undefined) return readKeyChanges(fields, this.catalogue.snapshot);
-      if (typeof locked !== 'boolean') throw refused('limits_locked', 'true or false');
+      if (typeof locked !== 'boolean') throw invalidField('limits_locked', 'true or false');
       const changes = Object.keys(fields).length === 0 ? {} : readKeyChanges(fields, this.catalogue.snapshot);
       return { ...changes, limitsLocked: locked };
     }
-    return { status: act === 'pause' ? ('disabled' as const) : ('active' as const) };
+    return { status: keyAction === 'pause' ? ('disabled' as const) : ('active' as const) };
   }
 
   private async rotate(
     key: ManagedKey,
-    fields: Posted,
+    fields: PostedKeyAction,
     reason: string | undefined,
     request: HttpRequest,
     response: ServerResponse,
   ) {
-    const rotated = await this.keys.rotate(keyActorOf(request, key), key, readGrace(fields), reason);
+    const rotated = await this.keys.rotate(resolveKeyActor(request, key), key, readGrace(fields), reason);
     if (!wantsPage(request)) return presentPortalRotated(rotated);
     return this.secrets.page(request, response, {
       heading: 'keys.rotated',
@@ -256,43 +268,46 @@ export class KeyController {
   private async pageModel(key: ManagedKey, request: HttpRequest) {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
-    const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());
-    // A key that has moved takes none of its former requests along: they belong to the place of their time.
+    const period = resolvePeriod({ days: DEFAULT_DAYS }, localisation.timeZone, Date.now());
+    // Requests from before a key was moved belong to its former organisation and are not shown.
     const keyScope = {
       kind: 'key',
       keyId: key.id,
       ...(scope.kind !== 'user' && { within: scope }),
     } as const;
     const usualRate = this.settings.keyRateLimitRpm;
-    const { acting } = keyActorOf(request, key);
+    const { acting } = resolveKeyActor(request, key);
     const isAdministrator = acting.as === 'administrator';
-    const limited = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
+    const limitedKey = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
     const [limits, owners, rate, tokens, parallel, raises, usage, lastDay, requests, history, { excluded }] =
       await Promise.all([
         this.limits.of(scope, key),
         this.register.ownersOf(key),
         this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
-        this.rates.tokensOf(limited),
-        this.rates.parallelOf(limited),
-        isAdministrator ? this.raises.of({ kind: 'key', id: key.id }) : [],
-        this.usage.ask(keyScope, {
+        this.rates.tokensOf(limitedKey),
+        this.rates.parallelOf(limitedKey),
+        isAdministrator ? this.raises.list({ kind: 'key', id: key.id }) : [],
+        this.usage.read(keyScope, {
           ...period,
           bucket: 'day',
           zone: localisation.timeZone,
           groupBy: 'model',
           mostGroups: 7,
         }),
-        this.lastDayOf(key),
-        this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
-        this.activityQuery.page(scope, { object: { type: 'key', id: String(key.id) }, limit: ENTRIES_SHOWN }),
-        this.quality.of({ organisationId: null, keyId: key.id }),
+        this.countLastDayRequests(key),
+        this.records.page(keyScope, {}, { limit: LISTED_REQUESTS }),
+        this.activityQuery.page(scope, {
+          object: { type: 'key', id: String(key.id) },
+          limit: LISTED_ENTRIES,
+        }),
+        this.quality.find({ organisationId: null, keyId: key.id }),
       ]);
-    const choices = choicesOf(this.catalogue.snapshot, actorOf(request), []);
+    const choices = keyFormChoices(this.catalogue.snapshot, actorOf(request), []);
     return {
-      ...keyPage(
+      ...keyPageModel(
         {
           key,
-          owners: ownerFacts(key, owners, actorOf(request), localisation.translate),
+          owners: ownerFigures(key, owners, actorOf(request), localisation.translate),
           limits,
           acting,
           rate,
@@ -306,7 +321,7 @@ export class KeyController {
         },
         localisation,
       ),
-      ...(isAdministrator && mayActOnKey('raise', acting, key)
+      ...(isAdministrator && canActOnKey('raise', acting, key)
         ? { raises: raisesModel(key, raises, localisation) }
         : {}),
       evaluation: { isExcluded: excluded },

@@ -1,58 +1,58 @@
 import type { OrganisationName, ProjectName } from '../../identity';
 import { formatUsd, type Nano, type Period } from '../../kernel';
-import { type ManagedKey, maskKey, shownStatuses } from '../../keys';
+import { type ManagedKey, maskKey, displayStatuses } from '../../keys';
 import {
   type BannerModel,
-  type Column,
+  type TableColumn,
   column,
   type FieldModel,
   type Figure,
   formatTime,
-  mixed,
+  mixedColumn,
   type Translate,
 } from '../../views';
 import {
-  type FileColumns,
+  type CsvColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
-  periodWords,
-  scopeWords,
+  describePeriod,
+  describeScope,
 } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
+import { DEFAULT_DAYS } from '../lists/periods';
 import { organisationField } from '../lists/organisation-field';
-import { attentionOf } from './key-attention';
-import { budgetMeter, statusBadge } from './key-words';
+import { attentionBanner } from './key-attention';
+import { budgetMeter, statusBadge } from './key-labels';
 import type { KeysQuery } from './keys-query.form';
 
-interface Facts {
+interface KeyListFigures {
   readonly period: Period;
   readonly spent: ReadonlyMap<number, Nano>;
   readonly lastUsed: ReadonlyMap<number, Date>;
   readonly usualRate: number;
 }
 
-interface KeysListFacts {
+interface KeyListInput {
   readonly request: HttpRequest;
   readonly query: KeysQuery;
   readonly projects: readonly ProjectName[];
-  /** They are the choice; empty where one sees a single one. */
+  /** Organisations to choose from; empty if the reader sees only one. */
   readonly organisations: readonly OrganisationName[];
-  readonly facts: Facts;
+  readonly facts: KeyListFigures;
   readonly isOwnView: boolean;
   readonly troubled: readonly ManagedKey[];
 }
 
-export function keysList(
-  { request, query, projects, organisations, facts, isOwnView, troubled }: KeysListFacts,
+export function keyListModel(
+  { request, query, projects, organisations, facts, isOwnView, troubled }: KeyListInput,
   localisation: Localisation,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
   const { translate } = localisation;
   return {
-    attention: troubled.map((key) => attentionOf(key, localisation)),
+    attention: troubled.map((key) => attentionBanner(key, localisation)),
     list: {
       heading: translate('navigation.keys'),
-      scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${scopeWords(request, translate)}`,
+      scope: `${describePeriod(facts.period, localisation, { days: DEFAULT_DAYS })} · ${describeScope(request, translate)}`,
       columns: columnsOf(facts, isOwnView, localisation),
       fields: fieldsOf({ query, projects, organisations }, translate),
       row: ({ id }) => ({ href: `/dashboard/keys/${id}` }),
@@ -66,7 +66,7 @@ export function keysList(
 }
 
 function fieldsOf(
-  { query, projects, organisations }: Pick<KeysListFacts, 'query' | 'projects' | 'organisations'>,
+  { query, projects, organisations }: Pick<KeyListInput, 'query' | 'projects' | 'organisations'>,
   translate: Translate,
 ): FieldModel[] {
   const all = translate('list.all');
@@ -78,7 +78,7 @@ function fieldsOf(
       label: translate('keys.status-label'),
       options: [
         { value: '', label: all, selected: query.status === undefined },
-        ...shownStatuses.map((status) => ({
+        ...displayStatuses.map((status) => ({
           value: status,
           label: translate(`keys.status.${status}`),
           selected: query.status === status,
@@ -116,18 +116,18 @@ function fieldsOf(
 }
 
 const columnsOf = (
-  { spent, lastUsed, usualRate }: Facts,
+  { spent, lastUsed, usualRate }: KeyListFigures,
   isOwnView: boolean,
   localisation: Localisation,
-): Column<ManagedKey>[] => {
+): TableColumn<ManagedKey>[] => {
   const { translate } = localisation;
   return [
-    mixed('keys.name', (key) => ({ kind: 'text', value: key.name, ...noteOf(key, localisation) })),
+    mixedColumn('keys.name', (key) => ({ kind: 'text', value: key.name, ...noteOf(key, localisation) })),
     column('keys.key', 'code', ({ publicId }) => maskKey(publicId), 'minor'),
     column('keys.status-label', 'badge', (key) => statusBadge(key, translate)),
-    mixed('keys.budget', (key) => budgetFigure(key, localisation), 'minor'),
+    mixedColumn('keys.budget', (key) => budgetFigure(key, localisation), 'minor'),
     column('keys.spend', 'money', ({ id }) => spent.get(id) ?? 0n),
-    column('keys.may-call', 'text', (key) => mayCall(key, translate), 'minor'),
+    column('keys.may-call', 'text', (key) => callableText(key, translate), 'minor'),
     column('keys.rate', 'number', ({ rateLimitRpm }) => rateLimitRpm ?? usualRate, 'minor'),
     column('keys.last-used', 'time', ({ id }) => lastUsed.get(id) ?? null, 'minor'),
     ...(isOwnView
@@ -143,7 +143,7 @@ const budgetFigure = ({ name, budget }: ManagedKey, localisation: Localisation):
     : { kind: 'meter', value: budgetMeter(`${translate('keys.budget')}: ${name}`, budget, localisation) };
 };
 
-/** The end of the day in which it can be restored matters more than who keeps it. */
+/** Prefers the end of the restore period to the file that manages the key. */
 function noteOf(
   { restorableUntil, fileName }: ManagedKey,
   { translate, locale, timeZone }: Localisation,
@@ -157,23 +157,23 @@ function noteOf(
   return fileName === null ? {} : { note: translate('keys.kept.mark') };
 }
 
-function mayCall(
+function callableText(
   { allowedModels: models, allowedRegions: regions }: ManagedKey,
   translate: Translate,
 ): string {
-  const [only] = models ?? [];
-  const called =
+  const [onlyModel] = models ?? [];
+  const modelsText =
     models === null
       ? translate('keys.all-models')
-      : models.length === 1 && only !== undefined
-        ? only
+      : models.length === 1 && onlyModel !== undefined
+        ? onlyModel
         : translate('models.count', { count: models.length });
-  // No-break spaces: of a list of keys, this column is the one with room to spare.
-  const whole = called.replaceAll(' ', '\u00A0');
-  return regions === null ? whole : `${whole} · ${regions.join(', ')}`;
+  // Uses no-break spaces, because this column has the most room.
+  const unbreakable = modelsText.replaceAll(' ', '\u00A0');
+  return regions === null ? unbreakable : `${unbreakable} · ${regions.join(', ')}`;
 }
 
-export const keyFile: FileColumns<ManagedKey> = {
+export const keyFile: CsvColumns<ManagedKey> = {
   key_id: ({ id }) => id,
   name: ({ name }) => name,
   status: ({ status }) => status,

@@ -1,16 +1,16 @@
 import { oneOf, rowId } from '../../kernel';
-import { type KeyFilter, type ShownStatus, shownStatuses } from '../../keys';
-import { Takes } from '../../platform';
+import { type KeyFilter, type DisplayStatus, displayStatuses } from '../../keys';
+import { ParsedBy } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
 export class KeysQuery {
-  @Takes(oneOf(shownStatuses).orBlank())
-  status?: ShownStatus;
+  @ParsedBy(oneOf(displayStatuses).orBlank())
+  status?: DisplayStatus;
 
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   project?: number;
 
-  @Takes(rowId.orBlank())
+  @ParsedBy(rowId.orBlank())
   organisation?: number;
 
   @IsFilterText()
@@ -20,8 +20,8 @@ export class KeysQuery {
   cursor?: string;
 }
 
-/** Keys of the chat are not people's own to manage. */
-export const filterOf = ({
+/** Excludes keys of the chat, which users do not manage. */
+export const toKeyFilter = ({
   status,
   project,
   organisation,

@@ -1,7 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { UsageQuery, type UsageQuestion } from '../../audit';
+import { UsageQuery, type UsageRequest } from '../../audit';
 import { AdminViewService, OwnProjects } from '../../identity';
-import { type Nano, periodNamed, type Scope } from '../../kernel';
+import { type Nano, resolvePeriod, type Scope } from '../../kernel';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { everyRow, Settings } from '../../platform';
 import {
@@ -9,7 +9,7 @@ import {
   actorOf,
   Csv,
   csvTable,
-  type CsvTable,
+  type CsvContent,
   type HttpRequest,
   listPage,
   localisationOf,
@@ -17,15 +17,15 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
+import { DEFAULT_DAYS } from '../lists/periods';
 import { organisationsFor } from '../lists/organisation-field';
-import { keyFile, keysList } from './keys-model';
-import { filterOf, KeysQuery } from './keys-query.form';
+import { keyFile, keyListModel } from './keys-model';
+import { toKeyFilter, KeysQuery } from './keys-query.form';
 
-const ROWS_A_PAGE = 50;
-const ROWS_AT_ONCE = 500;
+const PAGE_SIZE = 50;
+const EXPORT_PAGE_SIZE = 500;
 
-/** The keys of a view: one's own, or in the administration's view all that the role may see. */
+/** The keys of a view: the user's own or, in the administration view, all that the role covers. */
 @Controller()
 export class KeysController {
   constructor(
@@ -41,20 +41,20 @@ export class KeysController {
   async show(@Query() query: KeysQuery, @Req() request: HttpRequest) {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
-    const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());
+    const period = resolvePeriod({ days: DEFAULT_DAYS }, localisation.timeZone, Date.now());
     const [page, projects, organisations] = await Promise.all([
-      this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
+      this.register.list(scope, { ...toKeyFilter(query), cursor: query.cursor, limit: PAGE_SIZE }),
       this.projects.list(actorOf(request).userId),
       organisationsFor(this.names, scope, query.organisation),
     ]);
     const [spent, lastUsed, troubled] = await Promise.all([
-      this.spentBy(scope, page.rows, { ...period, zone: localisation.timeZone }),
+      this.loadSpend(scope, page.rows, { ...period, zone: localisation.timeZone }),
       this.register.lastUsed(page.rows),
-      query.cursor === undefined ? this.register.inTrouble(scope, 5) : [],
+      query.cursor === undefined ? this.register.listAtRisk(scope, 5) : [],
     ]);
     const facts = { period, spent, lastUsed, usualRate: this.settings.keyRateLimitRpm };
     const isOwnView = scope.kind === 'user';
-    const description = keysList(
+    const description = keyListModel(
       { request, query, projects, organisations, facts, isOwnView, troubled },
       localisation,
     );
@@ -65,24 +65,24 @@ export class KeysController {
   }
 
   @Csv('/dashboard/keys/export', Access.session(), 'keys')
-  export(@Query() query: KeysQuery, @Req() request: HttpRequest): CsvTable {
+  export(@Query() query: KeysQuery, @Req() request: HttpRequest): CsvContent {
     const limit = this.settings.auditExportMaxRows;
     const scope = viewScope(request);
-    const keys = everyRow(limit, ROWS_AT_ONCE, (page) =>
-      this.register.list(scope, { ...filterOf(query), ...page }),
+    const keys = everyRow(limit, EXPORT_PAGE_SIZE, (page) =>
+      this.register.list(scope, { ...toKeyFilter(query), ...page }),
     );
     return csvTable(keys, keyFile, limit);
   }
 
-  /** It answers by the number of each key that spent something. */
-  private async spentBy(
+  /** Returns the spend per key id, without keys that spent nothing. */
+  private async loadSpend(
     scope: Scope,
     keys: readonly ManagedKey[],
-    period: Pick<UsageQuestion, 'from' | 'to' | 'zone'>,
+    period: Pick<UsageRequest, 'from' | 'to' | 'zone'>,
   ): Promise<ReadonlyMap<number, Nano>> {
     const keyIds = keys.map(({ id }) => id);
     if (keyIds.length === 0) return new Map();
-    const { groups } = await this.usage.ask(scope, {
+    const { groups } = await this.usage.read(scope, {
       ...period,
       bucket: 'month',
       groupBy: 'key',

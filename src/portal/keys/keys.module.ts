@@ -4,16 +4,16 @@ import { CatalogueModule } from '../../catalogue';
 import { QualityModule } from '../../quality';
 import { WebModule } from '../../web';
 import { KeyController } from './key.controller';
-import { KeySecrets } from './key-secrets';
+import { KeySecretPage } from './key-secret-page';
 import { KeysController } from './keys.controller';
-import { LimitsOfKey } from './limits-in-force';
+import { EffectiveLimitsService } from './effective-limits.service';
 import { NewKeyController } from './new-key.controller';
-import { RecordedKeys } from './recorded-keys';
+import { AuditedKeys } from './audited-keys';
 
-/** The pages of keys. The controller of new ones stands first: `new` is no id. */
+/** NewKeyController comes first, because `new` must not be parsed as a key id. */
 @Module({
   imports: [WebModule, CatalogueModule, BillingModule, QualityModule],
   controllers: [KeysController, NewKeyController, KeyController],
-  providers: [RecordedKeys, KeySecrets, LimitsOfKey],
+  providers: [AuditedKeys, KeySecretPage, EffectiveLimitsService],
 })
 export class KeyPagesModule {}

@@ -4,7 +4,7 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { fault, isUuid, line, refused, refuseMisfits, type Scope } from '../../kernel';
+import { fault, isUuid, line, invalidField, rejectInvalidFields, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   KeyRegister,
@@ -13,43 +13,43 @@ import {
   presentPortalIssued,
   readNewKey,
 } from '../../keys';
-import { Settings, Takes } from '../../platform';
+import { Settings, ParsedBy } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   adminScope,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   Page,
   PageRenderer,
   wantsPage,
 } from '../../web';
-import { makeKeyBody, makeKeyPage } from './key-bodies';
-import { bodyOfForm, emptyKey, type ShownKey } from './key-form';
-import { choicesOf, keyFormModel } from './key-form-model';
-import { atKeyField } from './key-refusal';
-import { KeySecrets } from './key-secrets';
-import { RecordedKeys } from './recorded-keys';
+import { createKeyBody, createKeyPage } from './key-bodies';
+import { toApiBody, emptyKey, type KeyFormValues } from './key-form';
+import { keyFormChoices, keyFormModel } from './key-form-model';
+import { mapKeyErrors } from './key-form-errors';
+import { KeySecretPage } from './key-secret-page';
+import { AuditedKeys } from './audited-keys';
 
 class NewKeyQuery {
-  /** Comes from the list of models: the key is for this one. */
-  @Takes(line(200).optional())
+  /** Model preselected by a link from the model list. */
+  @ParsedBy(line(200).optional())
   model?: string;
 }
 
-type Posted = Readonly<Record<string, unknown>>;
+type PostedNewKey = Readonly<Record<string, unknown>>;
 
-/** A key is made once a form, and its secret is in the answer to that form alone. */
+/** Creates one key per form. Its secret is only in the response to that form. */
 @Controller()
 export class NewKeyController {
   constructor(
-    private readonly keys: RecordedKeys,
+    private readonly keys: AuditedKeys,
     private readonly register: KeyRegister,
     private readonly projects: OwnProjects,
     private readonly catalogue: CatalogueService,
-    private readonly secrets: KeySecrets,
+    private readonly secrets: KeySecretPage,
     private readonly activity: ActivityLog,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
@@ -57,32 +57,35 @@ export class NewKeyController {
 
   @Page('/dashboard/keys/new', 'pages/dashboard/keys/new', Access.session())
   form(@Query() { model }: NewKeyQuery, @Req() request: HttpRequest) {
-    const named = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
-    return this.formModel(request, { ...emptyKey, allowedModels: named === undefined ? null : [named] });
+    const presetModel = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
+    return this.formModel(request, {
+      ...emptyKey,
+      allowedModels: presetModel === undefined ? null : [presetModel],
+    });
   }
 
   @Action('/dashboard/keys/new', Access.session(), {
-    body: makeKeyBody,
-    page: makeKeyPage,
+    body: createKeyBody,
+    page: createKeyPage,
     audit: 'key.created',
   })
   async create(
-    @Body() posted: Posted,
+    @Body() posted: PostedNewKey,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
     if (!wantsPage(request)) {
       const { creation_token: token, ...body } = posted;
       const form = readNewKey(body, this.catalogue.snapshot);
-      return presentPortalIssued(await this.make(request, form, tokenOf(token)), form.name);
+      return presentPortalIssued(await this.createKey(request, form, parseCreationToken(token)), form.name);
     }
-    const token = tokenOf(posted.creation_token);
-    const earlier = token === null ? null : await this.register.madeWith(token);
-    if (earlier !== null) return this.alreadyMade(earlier, request);
-    return atKeyField(async () => {
-      refuseMisfits(makeKeyPage, posted);
-      const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
-      const issued = await this.make(request, form, token);
+    const token = parseCreationToken(posted.creation_token);
+    const existingKey = token === null ? null : await this.register.findByCreationToken(token);
+    if (existingKey !== null) return this.redirectToExisting(existingKey, request);
+    return mapKeyErrors(async () => {
+      rejectInvalidFields(createKeyPage, posted);
+      const form = readNewKey({ ...toApiBody(posted), ...projectField(posted) }, this.catalogue.snapshot);
+      const issued = await this.createKey(request, form, token);
       return this.secrets.page(request, response, {
         heading: 'keys.made',
         name: form.name,
@@ -93,15 +96,19 @@ export class NewKeyController {
     });
   }
 
-  private make(request: HttpRequest, form: NewKeyForm, creationToken: string | null): Promise<IssuedKey> {
+  private createKey(
+    request: HttpRequest,
+    form: NewKeyForm,
+    creationToken: string | null,
+  ): Promise<IssuedKey> {
     const actor = actorOf(request);
-    const { scope, owner } = this.ownerOf(form, request);
+    const { scope, owner } = this.resolveOwner(form, request);
     const createdBy = `user ${actor.userId}`;
     return this.keys.create(scope, actor, { ...form, ...owner, createdBy, creationToken });
   }
 
-  /** A key is one's own, unless its maker names another owner, whom their role must cover. */
-  private ownerOf(form: NewKeyForm, request: HttpRequest): { scope: Scope; owner: Partial<NewKeyForm> } {
+  /** The user owns the key unless the form names another owner, whom the user's role must cover. */
+  private resolveOwner(form: NewKeyForm, request: HttpRequest): { scope: Scope; owner: Partial<NewKeyForm> } {
     const { userId } = actorOf(request);
     const isOwn = form.userId === null && form.organisationId === null && form.departmentId === null;
     return isOwn || form.userId === userId
@@ -109,28 +116,31 @@ export class NewKeyController {
       : { scope: adminScope(request), owner: {} };
   }
 
-  /** A page that is loaded again sends its form again. The secret is not kept anywhere, so it cannot be shown again. */
-  private alreadyMade({ id, userId }: Pick<ManagedKey, 'id' | 'userId'>, request: HttpRequest): Done {
+  /** Handles a form that a page reload submitted again. The secret is not stored, so it cannot be shown again. */
+  private redirectToExisting(
+    { id, userId }: Pick<ManagedKey, 'id' | 'userId'>,
+    request: HttpRequest,
+  ): ActionResult {
     if (userId !== actorOf(request).userId) throw fault('conflict');
-    this.activity.nothingChanged();
+    this.activity.reportNoChange();
     return done(`/dashboard/keys/${id}`, { id }, { tone: 'info', text: 'keys.already-made' });
   }
 
-  private async formModel(request: HttpRequest, key: ShownKey) {
+  private async formModel(request: HttpRequest, key: KeyFormValues) {
     const actor = actorOf(request);
     const projects = await this.projects.list(actor.userId);
-    const choices = choicesOf(this.catalogue.snapshot, actor, projects);
+    const choices = keyFormChoices(this.catalogue.snapshot, actor, projects);
     const usualRate = this.settings.keyRateLimitRpm;
-    const asked = { key, choices, usualRate };
-    return { creationToken: randomUUID(), form: keyFormModel(asked, this.pages.textsFor(request)) };
+    const formInput = { key, choices, usualRate };
+    return { creationToken: randomUUID(), form: keyFormModel(formInput, this.pages.textsFor(request)) };
   }
 }
 
-function tokenOf(value: unknown): string | null {
+function parseCreationToken(value: unknown): string | null {
   if (value === undefined || value === '') return null;
   if (typeof value === 'string' && isUuid(value)) return value;
-  throw refused('creation_token', 'a UUID');
+  throw invalidField('creation_token', 'a UUID');
 }
 
-const projectOf = ({ project_id: id }: Posted): Posted =>
+const projectField = ({ project_id: id }: PostedNewKey): PostedNewKey =>
   id === undefined || id === '' ? {} : { project_id: id };

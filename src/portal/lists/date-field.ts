@@ -1,6 +1,6 @@
 import type { FieldModel, Translate } from '../../views';
 
-/** The first or last day of a list. Programs may give an instant, of which the field shows the day. */
+/** The first or last day of a list. API clients can pass an instant, whose day is shown. */
 export const dateField = (
   name: 'from' | 'to',
   value: string | undefined,

@@ -2,24 +2,24 @@ import type { AdminViewService, OrganisationName } from '../../identity';
 import type { Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 
-/** The organisations to choose from: none for those who see one. */
+/** Organisations to choose from; empty for readers who see only one. */
 export const organisationsFor = (
   names: Pick<AdminViewService, 'organisations'>,
   { kind }: Scope,
-  wanted: number | undefined,
+  selectedId: number | undefined,
 ): Promise<OrganisationName[]> =>
-  kind === 'platform' ? names.organisations(wanted ?? null) : Promise.resolve([]);
+  kind === 'platform' ? names.organisations(selectedId ?? null) : Promise.resolve([]);
 
-/** Those who see several organisations get it; one that the address names stays to choose in any case. */
+/** Shown to readers who see several organisations; always includes the selected one. */
 export function organisationField(
   organisations: readonly OrganisationName[],
-  wanted: string | undefined,
+  selectedValue: string | undefined,
   translate: Translate,
 ): FieldModel[] {
-  const known = organisations.map(({ id, name }) => ({ value: String(id), label: name }));
-  if (known.length === 0 && wanted === undefined) return [];
-  const isKnown = wanted === undefined || known.some(({ value }) => value === wanted);
-  const options = isKnown ? known : [...known, { value: wanted, label: wanted }];
+  const choices = organisations.map(({ id, name }) => ({ value: String(id), label: name }));
+  if (choices.length === 0 && selectedValue === undefined) return [];
+  const isListed = selectedValue === undefined || choices.some(({ value }) => value === selectedValue);
+  const options = isListed ? choices : [...choices, { value: selectedValue, label: selectedValue }];
   return [
     {
       id: 'filter-organisation',
@@ -28,8 +28,8 @@ export function organisationField(
       label: translate('usage.group.organisation'),
       minor: true,
       options: [
-        { value: '', label: translate('list.all'), selected: wanted === undefined },
-        ...options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
+        { value: '', label: translate('list.all'), selected: selectedValue === undefined },
+        ...options.map(({ value, label }) => ({ value, label, selected: value === selectedValue })),
       ],
     },
   ];

@@ -7,30 +7,35 @@ interface PeriodQuery {
   readonly days?: number;
 }
 
-/** It counts where an address says no period. */
-export const USUAL_DAYS = 30;
+/** Period without one in the query. */
+export const DEFAULT_DAYS = 30;
 
-/** The picker links to periods of days. `cleared` is a parameter that belongs to the period shown before. */
+/** Links to periods of days. `cleared` names a query parameter that is reset with the period. */
 export function periodPicker(
   { request, query, localisation }: { request: HttpRequest; query: PeriodQuery; localisation: Localisation },
   periods: readonly number[],
   cleared?: string,
 ): PeriodPickerModel {
   const { translate, timeZone } = localisation;
-  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? USUAL_DAYS) : null;
+  const selectedDays =
+    query.from === undefined && query.to === undefined ? (query.days ?? DEFAULT_DAYS) : null;
   const parameters = { from: null, to: null, ...(cleared === undefined ? {} : { [cleared]: null }) };
   return {
     options: periods.map((days) => ({
       label: periodLabel({ days }, translate),
       href: addressOf(pathOf(request), queryOf(request), { days: String(days), ...parameters }),
-      current: days === chosen,
+      current: days === selectedDays,
     })),
     zone: timeZone,
   };
 }
 
-/** The same choice as a field of a filter. */
-export const daysField = (periods: readonly number[], chosen: number, translate: Translate): FieldModel => ({
+/** The period choice as a field of a filter bar. */
+export const daysField = (
+  periods: readonly number[],
+  selectedDays: number,
+  translate: Translate,
+): FieldModel => ({
   id: 'filter-days',
   name: 'days',
   type: 'select',
@@ -38,6 +43,6 @@ export const daysField = (periods: readonly number[], chosen: number, translate:
   options: periods.map((days) => ({
     value: String(days),
     label: periodLabel({ days }, translate),
-    selected: days === chosen,
+    selected: days === selectedDays,
   })),
 });

@@ -1,7 +1,7 @@
 import { formatTime } from '../../views';
 import type { Localisation } from '../../web';
 
-/** The note says how far a search looked that was broken off; null where it came to the end. */
+/** States how far an interrupted search got; null if it completed. */
 export const searchedNote = (
   searchedTo: Date | null,
   { locale, timeZone, translate }: Localisation,

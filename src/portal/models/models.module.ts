@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
-import { ModelHealths } from './model-health';
-import { ModelsController } from './models.controller';
+import { ModelHealthService } from './model-health.service';
+import { DashboardModelsController } from './dashboard-models.controller';
 
 @Module({
   imports: [WebModule, CatalogueModule],
-  controllers: [ModelsController],
-  providers: [ModelHealths],
+  controllers: [DashboardModelsController],
+  providers: [ModelHealthService],
 })
 export class ModelPagesModule {}

@@ -3,13 +3,22 @@ import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
 import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
 import { ArrayMaxSize, Database, IsArray, IsIn } from '../../platform';
-import { Access, Action, actorOf, done, type Done, type HttpRequest, Page, PageRenderer } from '../../web';
+import {
+  Access,
+  Action,
+  actorOf,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+} from '../../web';
 
-/** Stands in the form for no topic at all: a browser does not name boxes that are not ticked. */
+/** Stands for an empty selection, because browsers do not send unchecked boxes. */
 const NONE = 'none';
 
 class NoticesForm {
-  /** Of these the person wants notices, of the other topics none. */
+  /** Topics the user wants notices about; all others are muted. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
   @IsArray()
   @ArrayMaxSize(20)
@@ -19,7 +28,6 @@ class NoticesForm {
 
 const path = '/dashboard/settings/notices';
 
-/** A person chooses what they are told of, on their pages and by mail. */
 @Controller()
 export class NoticesController {
   constructor(
@@ -46,18 +54,18 @@ export class NoticesController {
   }
 
   @Action(path, Access.session(), { audit: 'account.settings-changed' })
-  async save(@Body() { notices }: NoticesForm, @Req() request: HttpRequest): Promise<Done> {
+  async save(@Body() { notices }: NoticesForm, @Req() request: HttpRequest): Promise<ActionResult> {
     const { userId, email } = actorOf(request);
     const muted = noticeTopics.filter((topic) => !notices.includes(topic));
     await this.database.transaction(async (tx) => {
       const before = await this.settings.mutedNotices(userId, tx);
       const changes = changesOf({ muted_notices: before }, { muted_notices: muted });
-      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      if (Object.keys(changes).length === 0) return this.activity.reportNoChange();
       await this.settings.muteNotices(tx, userId, muted);
       const object = { type: 'account', id: userId, label: email } as const;
       await this.activity.write(tx, { action: 'account.settings-changed', object, changes });
     });
-    const kept = noticeTopics.filter((topic) => !muted.includes(topic));
-    return done(path, { ok: true, notices: kept }, 'notices.saved');
+    const enabledTopics = noticeTopics.filter((topic) => !muted.includes(topic));
+    return done(path, { ok: true, notices: enabledTopics }, 'notices.saved');
   }
 }

@@ -2,23 +2,26 @@ import { type ManagedKey, maskKey } from '../../keys';
 import type { BadgeModel, SnippetTabsModel, Translate } from '../../views';
 import type { Funds } from './funds.service';
 
-interface Step {
+interface FirstRunStep {
   readonly label: string;
   readonly isDone: boolean;
   readonly href: string | null;
   readonly badge: BadgeModel;
 }
 
-interface Facts {
+interface FirstRunInput {
   readonly funds: Funds;
   readonly key: ManagedKey | null;
   readonly snippets: SnippetTabsModel;
 }
 
-/** The card lists what is left to do until the first request. A person who is signed in has a confirmed address. */
-export function firstRunOf({ funds, key, snippets }: Facts, translate: Translate) {
+/**
+ * Lists the steps before the first request. The account step is always done, because a signed-in user has a verified
+ * address.
+ */
+export function firstRunCard({ funds, key, snippets }: FirstRunInput, translate: Translate) {
   const hasCredit = funds.isExempt || funds.remaining === null || funds.remaining > 0n;
-  const step = (name: string, isDone: boolean, href: string | null): Step => ({
+  const step = (name: string, isDone: boolean, href: string | null): FirstRunStep => ({
     label: translate(`overview.step.${name}`),
     isDone,
     href: isDone ? null : href,

@@ -1,4 +1,4 @@
-import type { Latencies, LoggedRequest, UsageAnswer, UsageSums } from '../../audit';
+import type { Latencies, LoggedRequest, UsageReport, UsageSums } from '../../audit';
 import { type ReachedBudget, shareOf } from '../../billing';
 import type { NoticeTopic } from '../../identity';
 import type { Period } from '../../kernel';
@@ -16,28 +16,28 @@ import {
   type TableModel,
   type TileModel,
 } from '../../views';
-import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
+import { type HttpRequest, type Localisation, describePeriod, describeScope } from '../../web';
 import { periodPicker } from '../lists/periods';
-import { attentionOf, endingOf } from '../keys/key-attention';
-import { budgetMeter, resetWords } from '../keys/key-words';
-import { dateOf, occurrenceOf, pagesOfTopics, type SentNotice } from '../notices/personal-notices';
+import { attentionBanner, expiryBanner } from '../keys/key-attention';
+import { budgetMeter, resetText } from '../keys/key-labels';
+import { dateOf, occurrenceOf, topicPages, type SentNotice } from '../notices/personal-notices';
 import type { Funds } from './funds.service';
 import { requestTable } from './request-rows';
-import { spendChart } from './usage-chart';
+import { spendChart } from './spend-chart';
 
 export const overviewPeriods = [7, 30, 90] as const;
 
-interface Facts {
+interface OverviewInput {
   readonly request: HttpRequest;
   readonly days: number;
   readonly period: Period;
-  readonly usage: UsageAnswer;
-  readonly earlier: UsageAnswer;
+  readonly usage: UsageReport;
+  readonly earlier: UsageReport;
   readonly latest: readonly LoggedRequest[];
   readonly latencies: Latencies;
   readonly funds: Funds;
   readonly budgets: readonly ReachedBudget[];
-  /** The view of an administrator shows them, which is of more than one person. */
+  /** Keys that need attention; only in administrator views, which cover several users. */
   readonly troubled: readonly ManagedKey[];
   readonly ending: readonly ManagedKey[];
   readonly notices: readonly SentNotice[];
@@ -53,14 +53,14 @@ export interface OverviewModel {
   readonly requests: TableModel;
 }
 
-export function overviewPage(facts: Facts, localisation: Localisation): OverviewModel {
-  const { request, days, period, usage, latest, funds } = facts;
+export function overviewModel(input: OverviewInput, localisation: Localisation): OverviewModel {
+  const { request, days, period, usage, latest, funds } = input;
   const { translate } = localisation;
   return {
-    scope: `${periodWords(period, localisation, { days })} · ${scopeWords(request, translate)}`,
+    scope: `${describePeriod(period, localisation, { days })} · ${describeScope(request, translate)}`,
     periods: periodPicker({ request, query: { days }, localisation }, overviewPeriods),
-    attention: attentionsOf(facts, localisation),
-    tiles: [...fundsTiles(funds, localisation), ...usageTiles(facts, localisation)],
+    attention: attentionBanners(input, localisation),
+    tiles: [...fundsTiles(funds, localisation), ...usageTiles(input, localisation)],
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
     requests: requestTable(
       latest,
@@ -70,9 +70,9 @@ export function overviewPage(facts: Facts, localisation: Localisation): Overview
   };
 }
 
-/** These matters want looking at, but for the topics that this person switched off. */
-function attentionsOf(
-  { funds, budgets, troubled, ending, notices, muted }: Facts,
+/** Collects the banners, except those of topics that the user has muted. */
+function attentionBanners(
+  { funds, budgets, troubled, ending, notices, muted }: OverviewInput,
   localisation: Localisation,
 ): BannerModel[] {
   const unless = (topic: NoticeTopic, banners: () => BannerModel[]): BannerModel[] =>
@@ -81,9 +81,9 @@ function attentionsOf(
     ...unless('balance', () => walletAttention(funds, localisation)),
     ...unless('budget', () => [
       ...budgets.map((budget) => budgetAttention(budget, localisation)),
-      ...troubled.map((key) => attentionOf(key, localisation)),
+      ...troubled.map((key) => attentionBanner(key, localisation)),
     ]),
-    ...ending.map((key) => endingOf(key, localisation)),
+    ...ending.map((key) => expiryBanner(key, localisation)),
     ...notices.map((notice) => noticeBanner(notice, localisation)),
   ];
 }
@@ -94,7 +94,7 @@ const noticeBanner = (notice: SentNotice, { translate, locale, timeZone }: Local
     ...notice.facts,
     ...dateOf(notice.facts, locale, timeZone),
   }),
-  action: { label: translate('action.details'), href: pagesOfTopics[notice.topic] },
+  action: { label: translate('action.details'), href: topicPages[notice.topic] },
 });
 
 function walletAttention(
@@ -112,7 +112,7 @@ function walletAttention(
   return [{ tone: 'warn', text, action }];
 }
 
-/** It tells it as the mails do: from half of a budget on. */
+/** Uses the same thresholds as the emails, starting at half of a budget. */
 function budgetAttention(
   { kind, name, keyId, state }: ReachedBudget,
   { locale, translate }: Localisation,
@@ -127,7 +127,7 @@ function budgetAttention(
   });
   return {
     tone: isUsedUp ? 'bad' : shareOf(state) < 0.8 ? 'info' : 'warn',
-    text: `${text} ${resetWords(state, { locale, translate })}`,
+    text: `${text} ${resetText(state, { locale, translate })}`,
     action: {
       label: translate('action.details'),
       href: keyId === null ? '/dashboard/usage' : `/dashboard/keys/${keyId}`,
@@ -157,25 +157,28 @@ function fundsTiles({ isExempt, remaining, budget }: Funds, localisation: Locali
   return tiles;
 }
 
-function usageTiles({ days, usage, earlier, latencies }: Facts, localisation: Localisation): TileModel[] {
+function usageTiles(
+  { days, usage, earlier, latencies }: OverviewInput,
+  localisation: Localisation,
+): TileModel[] {
   const { translate, locale } = localisation;
   const { total, buckets } = usage;
   const share = (part: number): number => (total.requests === 0 ? 0 : part / total.requests);
-  const line = (of: (sums: UsageSums) => number) =>
-    buckets.length > 1 && total.requests > 0 ? { spark: spark(buckets.map(of)) } : {};
+  const sparkline = (valueOf: (sums: UsageSums) => number) =>
+    buckets.length > 1 && total.requests > 0 ? { spark: spark(buckets.map(valueOf)) } : {};
   return [
     {
       label: translate('overview.spend'),
       figure: { kind: 'money', value: total.costNano },
       href: `/dashboard/usage?days=${days}`,
       ...changeOf(total.costNano, earlier.total.costNano, localisation),
-      ...line(({ costNano }) => Number(costNano)),
+      ...sparkline(({ costNano }) => Number(costNano)),
     },
     {
       label: translate('overview.requests'),
       figure: { kind: 'compact', value: total.requests },
       ...changeOf(BigInt(total.requests), BigInt(earlier.total.requests), localisation),
-      ...line(({ requests }) => requests),
+      ...sparkline(({ requests }) => requests),
     },
     {
       label: translate('overview.errors'),
@@ -196,7 +199,6 @@ function usageTiles({ days, usage, earlier, latencies }: Facts, localisation: Lo
   ];
 }
 
-/** It compares with the same time before; without anything then, nothing is compared. */
 function changeOf(
   now: bigint,
   before: bigint,

@@ -3,9 +3,9 @@ import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { type Actor, atLeast, oneNumberOf, periodBefore, periodNamed, type Scope } from '../../kernel';
+import { type Actor, atLeast, oneNumberOf, periodBefore, resolvePeriod, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { Takes } from '../../platform';
+import { ParsedBy } from '../../platform';
 import { requestSnippets } from '../../views';
 import {
   Access,
@@ -17,43 +17,42 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { USUAL_DAYS } from '../lists/periods';
+import { DEFAULT_DAYS } from '../lists/periods';
 import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
 import { exampleModels } from '../public/example-models';
 import { publicModels } from '../public/public-models';
-import { firstRunOf } from './first-run';
-import { overviewPage, overviewPeriods } from './overview-model';
-import { SpendableFunds } from './funds.service';
+import { firstRunCard } from './first-run';
+import { overviewModel, overviewPeriods } from './overview-model';
+import { FundsService } from './funds.service';
 import { setUpCard, type SetUpCardModel } from './set-up-card';
-import { SetUpState } from './set-up.service';
+import { SetUpService } from './set-up.service';
 
-const MODELS_NAMED = 7;
-const REQUESTS_SHOWN = 10;
-const KEYS_CALLED = 5;
-const BUDGETS_CALLED = 5;
-const LATENCIES_LOOKED_AT = 1_000;
+const MAX_MODELS = 7;
+const LISTED_REQUESTS = 10;
+const MAX_KEY_BANNERS = 5;
+const MAX_BUDGET_BANNERS = 5;
+const LATENCY_SAMPLE_SIZE = 1_000;
 
 class OverviewQuery {
-  @Takes(oneNumberOf(overviewPeriods).default(USUAL_DAYS))
+  @ParsedBy(oneNumberOf(overviewPeriods).default(DEFAULT_DAYS))
   days: number;
 }
 
-/** The first page after signing in: how things stand, or what to do first. */
 @Controller()
 export class OverviewController {
   constructor(
     private readonly usage: UsageQuery,
     private readonly requests: RequestLogQuery,
     private readonly latencies: LatencyQuery,
-    private readonly funds: SpendableFunds,
+    private readonly funds: FundsService,
     private readonly budgets: ReachedBudgets,
     private readonly keys: KeyRegister,
     private readonly catalogue: CatalogueService,
     private readonly notices: PersonalNotices,
     private readonly personal: PersonalSettings,
     private readonly library: DocumentLibrary,
-    private readonly setUp: SetUpState,
+    private readonly setUp: SetUpService,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -64,24 +63,36 @@ export class OverviewController {
     const isOwn = scope.kind === 'user';
     const now = Date.now();
     const zone = localisation.timeZone;
-    const period = periodNamed({ days }, zone, now);
-    const lastDay = periodNamed({ hours: 24 }, zone, now);
+    const period = resolvePeriod({ days }, zone, now);
+    const lastDay = resolvePeriod({ hours: 24 }, zone, now);
     const byDay = { bucket: 'day', zone } as const;
-    const [usage, earlier, latest, latencies, funds, budgets, troubled, ending, own, notices, muted, setUp] =
-      await Promise.all([
-        this.usage.ask(scope, { ...byDay, ...period, groupBy: 'model', mostGroups: MODELS_NAMED }),
-        this.usage.ask(scope, { ...byDay, ...periodBefore(period) }),
-        this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
-        this.latencies.newest(scope, lastDay.from, LATENCIES_LOOKED_AT),
-        this.funds.of(scope),
-        isOwn ? this.budgets.ofPerson(scope.userId, BUDGETS_CALLED) : [],
-        isOwn ? [] : this.keys.inTrouble(scope, KEYS_CALLED),
-        isOwn ? this.keys.ending(scope, KEYS_CALLED) : [],
-        this.keys.list(scope, { kind: 'client', limit: 1 }),
-        isOwn ? this.notices.of(scope.userId) : [],
-        this.personal.mutedNotices(actorOf(request).userId),
-        this.setUpOf(actorOf(request), localisation),
-      ]);
+    const [
+      usage,
+      earlier,
+      latest,
+      latencies,
+      funds,
+      budgets,
+      troubled,
+      ending,
+      ownKeys,
+      notices,
+      muted,
+      setUp,
+    ] = await Promise.all([
+      this.usage.read(scope, { ...byDay, ...period, groupBy: 'model', mostGroups: MAX_MODELS }),
+      this.usage.read(scope, { ...byDay, ...periodBefore(period) }),
+      this.requests.page(scope, {}, { limit: LISTED_REQUESTS }),
+      this.latencies.newest(scope, lastDay.from, LATENCY_SAMPLE_SIZE),
+      this.funds.load(scope),
+      isOwn ? this.budgets.listForUser(scope.userId, MAX_BUDGET_BANNERS) : [],
+      isOwn ? [] : this.keys.listAtRisk(scope, MAX_KEY_BANNERS),
+      isOwn ? this.keys.listExpiring(scope, MAX_KEY_BANNERS) : [],
+      this.keys.list(scope, { kind: 'client', limit: 1 }),
+      isOwn ? this.notices.of(scope.userId) : [],
+      this.personal.mutedNotices(actorOf(request).userId),
+      this.loadSetUpCard(actorOf(request), localisation),
+    ]);
     const facts = {
       request,
       days,
@@ -99,12 +110,12 @@ export class OverviewController {
     };
     const isFirstRun = isOwn && latest.rows.length === 0;
     return {
-      ...overviewPage(facts, localisation),
+      ...overviewModel(facts, localisation),
       setUp,
       ...(isFirstRun
         ? {
-            firstRun: firstRunOf(
-              { funds, key: own.rows[0] ?? null, snippets: this.snippets(request) },
+            firstRun: firstRunCard(
+              { funds, key: ownKeys.rows[0] ?? null, snippets: this.snippets(request) },
               localisation.translate,
             ),
           }
@@ -112,33 +123,33 @@ export class OverviewController {
     };
   }
 
-  /** Asked by the first page every few seconds until there is a request; without scripts a page of its own. */
+  /** Polled by the first page every few seconds until there is a request; a page of its own without scripts. */
   @Page('/dashboard/first-request', 'pages/dashboard/first-request', Access.session())
   async firstRequest(@Req() request: HttpRequest) {
-    const latest = await this.latestOf(viewScope(request));
+    const latest = await this.findLatest(viewScope(request));
     return { hasArrived: latest !== null, arrivedAt: latest?.createdAt };
   }
 
   @Page('/dashboard/guide', 'pages/dashboard/guide', Access.session())
   async guide(@Req() request: HttpRequest) {
-    // The page calls it the reader's own key, also in the view of an administrator.
-    const own = { kind: 'user', userId: actorOf(request).userId } as const;
-    const { rows } = await this.keys.list(own, { kind: 'client', status: 'active', limit: 1 });
-    const place = this.pages.placeOf(request);
-    return { ...this.library.page('guide', place), key: rows[0] ?? null, baseUrl: place.baseUrl };
+    // Uses the reader's own key, even in an administrator view.
+    const ownScope = { kind: 'user', userId: actorOf(request).userId } as const;
+    const { rows } = await this.keys.list(ownScope, { kind: 'client', status: 'active', limit: 1 });
+    const pageContext = this.pages.portalOf(request);
+    return { ...this.library.page('guide', pageContext), key: rows[0] ?? null, baseUrl: pageContext.baseUrl };
   }
 
-  /** Operators see it until they put it away. */
-  private async setUpOf(
+  /** Shown to operators until they dismiss it. */
+  private async loadSetUpCard(
     { userId, role }: Actor,
     { translate }: Localisation,
   ): Promise<SetUpCardModel | null> {
     if (!atLeast(role, 'platform_admin')) return null;
     if (await this.personal.isHelpClosed(userId, 'setup')) return null;
-    return setUpCard(await this.setUp.of(userId), translate);
+    return setUpCard(await this.setUp.load(userId), translate);
   }
 
-  private async latestOf(scope: Scope): Promise<{ readonly createdAt: Date } | null> {
+  private async findLatest(scope: Scope): Promise<{ readonly createdAt: Date } | null> {
     const { rows } = await this.requests.page(scope, {}, { limit: 1 });
     return rows[0] ?? null;
   }
@@ -148,7 +159,7 @@ export class OverviewController {
     return requestSnippets({
       id: 'first',
       label: this.pages.textsFor(request)('snippet.languages'),
-      baseUrl: this.pages.placeOf(request).baseUrl,
+      baseUrl: this.pages.portalOf(request).baseUrl,
       key: 'svc_…',
       model: chat,
       largeModel: large,

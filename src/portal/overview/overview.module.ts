@@ -6,12 +6,12 @@ import { WebModule } from '../../web';
 import { NoticesModule } from '../notices/notices.module';
 import { PublicModule } from '../public/public.module';
 import { OverviewController } from './overview.controller';
-import { SpendableFunds } from './funds.service';
-import { SetUpState } from './set-up.service';
+import { FundsService } from './funds.service';
+import { SetUpService } from './set-up.service';
 
 @Module({
   imports: [WebModule, CatalogueModule, RoutingModule, BillingModule, PublicModule, NoticesModule],
   controllers: [OverviewController],
-  providers: [SpendableFunds, SetUpState],
+  providers: [FundsService, SetUpService],
 })
 export class OverviewModule {}

@@ -1,8 +1,14 @@
 import type { LoggedRequest } from '../../audit';
 import { totalTokens } from '../../kernel';
-import { column, type EmptyModel, type Hop, type TableModel, tableOf, type Translate } from '../../views';
+import {
+  column,
+  type EmptyModel,
+  type HopModel,
+  type TableModel,
+  tableOf,
+  type Translate,
+} from '../../views';
 
-/** A few requests; the log shows the rest of each. */
 export const requestTable = (
   rows: readonly LoggedRequest[],
   empty: EmptyModel,
@@ -14,8 +20,8 @@ export const requestTable = (
       caption: translate('requests.latest'),
       columns: [
         column('requests.time', 'time', ({ createdAt }) => createdAt),
-        column('requests.model', 'text', modelWords),
-        column('requests.route', 'route', (entry) => ({ hops: hopsOf(entry) }), 'minor'),
+        column('requests.model', 'text', modelText),
+        column('requests.route', 'route', (entry) => ({ hops: toHops(entry) }), 'minor'),
         column('requests.tokens', 'compact', totalTokens, 'minor'),
         column('requests.cost', 'cost', ({ costNano }) => costNano, 'minor'),
         column('requests.latency', 'latency', ({ latencyMs }) => latencyMs, 'minor'),
@@ -27,14 +33,14 @@ export const requestTable = (
     translate,
   );
 
-function modelWords({ servedModel, model }: LoggedRequest): string {
-  const shown = servedModel ?? model ?? '–';
-  return model !== null && model !== shown ? `${model} → ${shown}` : shown;
+function modelText({ servedModel, model }: LoggedRequest): string {
+  const servedName = servedModel ?? model ?? '–';
+  return model !== null && model !== servedName ? `${model} → ${servedName}` : servedName;
 }
 
-function hopsOf({ attempts, supplier, region, code }: LoggedRequest): Hop[] {
-  const hops = (attempts ?? []).map((attempt, place, all): Hop => {
-    const isServed = place === all.length - 1 && code === null;
+function toHops({ attempts, supplier, region, code }: LoggedRequest): HopModel[] {
+  const hops = (attempts ?? []).map((attempt, index, all): HopModel => {
+    const isServed = index === all.length - 1 && code === null;
     return {
       supplier: attempt.supplier,
       ...(attempt.region === null ? {} : { region: attempt.region }),

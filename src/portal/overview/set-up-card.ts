@@ -1,27 +1,27 @@
-import type { Finding } from '../../checks';
+import type { CheckFinding } from '../../checks';
 import type { BadgeModel, Translate } from '../../views';
 import { type SetUp, type SetUpStep, setUpSteps } from './set-up.service';
 
-interface ShownStep {
+interface SetUpStepModel {
   readonly label: string;
   readonly href: string | null;
   readonly badge: BadgeModel;
-  /** The notes are in the words of `doctor`, which are English. */
+  /** Notes come from `doctor`, which is in English. */
   readonly notes: readonly string[];
 }
 
 export interface SetUpCardModel {
-  readonly steps: readonly ShownStep[];
-  /** It is null where the sandbox has to stay, or is gone. */
+  readonly steps: readonly SetUpStepModel[];
+  /** Null if the sandbox is required or already removed. */
   readonly sandbox: { readonly note: string } | null;
-  /** Nothing is left that has to be done: the card can be put away. */
+  /** True if no required step is left, so that the card can be dismissed. */
   readonly isDone: boolean;
 }
 
-/** An installation can run without these steps. */
+/** Steps that an installation can run without. */
 const optional: ReadonlySet<SetUpStep> = new Set(['payments', 'customer']);
 
-/** Settings of the environment have no page. */
+/** Pages of the steps; those that depend on environment variables have none. */
 const pages: Readonly<Partial<Record<SetUpStep, string>>> = {
   'sign-in': '/dashboard/settings',
   supplier: '/dashboard/admin/models?tab=providers',
@@ -32,11 +32,11 @@ const pages: Readonly<Partial<Record<SetUpStep, string>>> = {
 };
 
 export function setUpCard(
-  { done, findings, mayRemoveSandbox, isSandboxKept }: SetUp,
+  { done, findings, canRemoveSandbox: mayRemoveSandbox, isSandboxForced: isSandboxKept }: SetUp,
   translate: Translate,
 ): SetUpCardModel {
-  // Until something else answers, the sandbox is no task.
-  const shown = setUpSteps.filter((step) => step !== 'sandbox' || mayRemoveSandbox);
+  // The sandbox must stay until another supplier serves a model.
+  const steps = setUpSteps.filter((step) => step !== 'sandbox' || mayRemoveSandbox);
   const badgeOf = (step: SetUpStep): BadgeModel => {
     if (done[step]) return { tone: 'ok', label: translate('overview.done') };
     return optional.has(step)
@@ -44,7 +44,7 @@ export function setUpCard(
       : { tone: 'warn', label: translate('overview.to-do') };
   };
   return {
-    steps: shown.map((step) => ({
+    steps: steps.map((step) => ({
       label: translate(`set-up.step.${step}`),
       href: done[step] ? null : (pages[step] ?? null),
       badge: badgeOf(step),
@@ -53,9 +53,9 @@ export function setUpCard(
     sandbox: mayRemoveSandbox
       ? { note: translate(isSandboxKept ? 'set-up.sandbox-kept' : 'set-up.sandbox-note') }
       : null,
-    isDone: shown.every((step) => done[step] || optional.has(step)),
+    isDone: steps.every((step) => done[step] || optional.has(step)),
   };
 }
 
-const noteOf = ({ verdict, what, found, advice }: Finding): string[] =>
+const noteOf = ({ verdict, what, found, advice }: CheckFinding): string[] =>
   verdict === 'ok' ? [] : [[`${what}: ${found}.`, advice ?? ''].join(' ').trim()];

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { readCurrent } from '../../catalogue';
 import {
-  baseAddress,
-  catalogueLoaded,
-  type Finding,
-  isServedByReal,
-  mail,
-  secretsFit,
-  suppliersPaid,
-  suppliersReachable,
+  checkBaseUrl,
+  checkCatalogue,
+  type CheckFinding,
+  isServedByRealSupplier,
+  checkMail,
+  checkSecrets,
+  checkSupplierKeys,
+  checkSuppliersReachable,
 } from '../../checks';
 import { MINUTE_MS } from '../../kernel';
 import { Database, processEnvironment, Settings } from '../../platform';
@@ -29,36 +29,34 @@ export type SetUpStep = (typeof setUpSteps)[number];
 
 export interface SetUp {
   readonly done: Readonly<Record<SetUpStep, boolean>>;
-  /** The checks of `doctor` say this of steps that are not done. */
-  readonly findings: Readonly<Partial<Record<SetUpStep, readonly Finding[]>>>;
-  /** A supplier other than the sandbox serves a model, so the sandbox can go. */
-  readonly mayRemoveSandbox: boolean;
-  /** The sandbox comes back at the next start. */
-  readonly isSandboxKept: boolean;
+  /** Findings of `doctor` for steps that are not done. */
+  readonly findings: Readonly<Partial<Record<SetUpStep, readonly CheckFinding[]>>>;
+  /** Set if a supplier other than the sandbox serves a model, so that the sandbox can be removed. */
+  readonly canRemoveSandbox: boolean;
+  /** Set if the next start recreates the sandbox. */
+  readonly isSandboxForced: boolean;
 }
 
-interface Examined {
-  readonly findings: Readonly<Record<'supplier' | 'model' | 'mail' | 'address' | 'secrets', Finding[]>>;
+interface SetUpChecks {
+  readonly findings: Readonly<Record<'supplier' | 'model' | 'mail' | 'address' | 'secrets', CheckFinding[]>>;
   readonly hasSandbox: boolean;
   readonly isServed: boolean;
 }
 
-interface Facts {
+interface SetUpRow {
   readonly signsIn: boolean;
   readonly hasCustomer: boolean;
-  /** It is the revision of the catalogue. */
   readonly revision: string;
 }
 
-const KEPT_MS = MINUTE_MS;
+const CACHE_MS = MINUTE_MS;
 
-/** The checks of `doctor` tell how far this installation is set up. */
 @Injectable()
-export class SetUpState {
-  private kept: {
+export class SetUpService {
+  private cache: {
     readonly revision: string;
     readonly until: number;
-    readonly found: Promise<Examined>;
+    readonly checks: Promise<SetUpChecks>;
   } | null = null;
 
   constructor(
@@ -67,14 +65,14 @@ export class SetUpState {
     private readonly styles: SupplierStyles,
   ) {}
 
-  async of(userId: number): Promise<SetUp> {
-    const { revision, ...people } = await this.facts(userId);
-    const { findings, hasSandbox, isServed } = await this.examined(revision);
-    const isOk = (list: readonly Finding[]): boolean => list.every(({ verdict }) => verdict === 'ok');
+  async load(userId: number): Promise<SetUp> {
+    const { revision, ...accounts } = await this.readRow(userId);
+    const { findings, hasSandbox, isServed } = await this.getChecks(revision);
+    const isOk = (list: readonly CheckFinding[]): boolean => list.every(({ verdict }) => verdict === 'ok');
     const { processor, processorSecretKey, processorWebhookSecret, sandbox } = this.settings;
     return {
       done: {
-        'sign-in': people.signsIn,
+        'sign-in': accounts.signsIn,
         supplier: isOk(findings.supplier),
         model: isServed && isOk(findings.model),
         mail: isOk(findings.mail),
@@ -84,50 +82,53 @@ export class SetUpState {
         payments:
           processor === 'sandbox' ||
           (processorSecretKey !== undefined && processorWebhookSecret !== undefined),
-        customer: people.hasCustomer,
+        customer: accounts.hasCustomer,
       },
       findings,
-      mayRemoveSandbox: hasSandbox && isServed,
-      isSandboxKept: sandbox === 'on',
+      canRemoveSandbox: hasSandbox && isServed,
+      isSandboxForced: sandbox === 'on',
     };
   }
 
-  /** It looks again after a change of the catalogue, and otherwise behind the answer once a minute. */
-  private examined(revision: string): Promise<Examined> {
-    const { kept } = this;
-    const isOfNow = kept?.revision === revision;
-    if (kept !== null && isOfNow && kept.until > Date.now()) return kept.found;
-    const found = this.examine();
-    this.kept = { revision, until: Date.now() + KEPT_MS, found };
-    found.catch(() => (this.kept = null));
-    return kept !== null && isOfNow ? kept.found : found;
+  /**
+   * Reruns the checks after a change of the catalogue. Otherwise returns the cached ones, refreshed in the background
+   * after a minute.
+   */
+  private getChecks(revision: string): Promise<SetUpChecks> {
+    const { cache } = this;
+    const isCurrent = cache?.revision === revision;
+    if (cache !== null && isCurrent && cache.until > Date.now()) return cache.checks;
+    const checks = this.runChecks();
+    this.cache = { revision, until: Date.now() + CACHE_MS, checks };
+    checks.catch(() => (this.cache = null));
+    return cache !== null && isCurrent ? cache.checks : checks;
   }
 
-  private async examine(): Promise<Examined> {
+  private async runChecks(): Promise<SetUpChecks> {
     const { database, settings, styles } = this;
     const context = { database, settings, styles };
-    const [current, paid, reachable, model, mails] = await Promise.all([
+    const [current, paid, reachable, model, mailCheck] = await Promise.all([
       database.transaction((tx) => readCurrent(tx), { withoutActivity: 'reads alone' }),
-      suppliersPaid(context),
-      suppliersReachable(context),
-      catalogueLoaded(context),
-      mail(settings),
+      checkSupplierKeys(context),
+      checkSuppliersReachable(context),
+      checkCatalogue(context),
+      checkMail(settings),
     ]);
     return {
       findings: {
         supplier: [paid, ...reachable],
         model: [model],
-        mail: [mails],
-        address: [baseAddress(settings, processEnvironment)],
-        secrets: [secretsFit(settings, processEnvironment)],
+        mail: [mailCheck],
+        address: [checkBaseUrl(settings, processEnvironment)],
+        secrets: [checkSecrets(settings, processEnvironment)],
       },
       hasSandbox: [...current.providers.values()].some(({ style }) => style === 'sandbox'),
-      isServed: isServedByReal(current),
+      isServed: isServedByRealSupplier(current),
     };
   }
 
-  private async facts(userId: number): Promise<Facts> {
-    const [row] = await this.database.query<Facts>(
+  private async readRow(userId: number): Promise<SetUpRow> {
+    const [row] = await this.database.query<SetUpRow>(
       `SELECT u.password_hash IS NOT NULL
                 OR EXISTS (SELECT 1 FROM passkey p WHERE p.user_id = u.id)
                 OR EXISTS (SELECT 1 FROM linked_identity e WHERE e.user_id = u.id) AS "signsIn",

@@ -6,21 +6,20 @@ export const modelSorts = ['name', 'owner', 'context', 'input', 'output'] as con
 type ModelSort = (typeof modelSorts)[number];
 const orders = modelSorts.flatMap((sort) => [sort, `-${sort}`] as const);
 
-/** A form sends the fields that were left empty, too. */
-const word = /^[\w./:-]{0,100}$/;
+/** Allows the empty text, as forms send empty fields. */
+const filterPattern = /^[\w./:-]{0,100}$/;
 
-/** The list of models can be asked for this: all of it stands in the address. */
-export class ModelQuery {
+export class PublicModelQuery {
   @IsOptional()
   @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
   @IsOptional()
-  @Matches(word, 'up to 100 letters, digits and . / : _ -')
+  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
   kind?: string;
 
   @IsOptional()
-  @Matches(word, 'up to 100 letters, digits and . / : _ -')
+  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
   modality?: string;
 
   @IsOptional()
@@ -28,10 +27,10 @@ export class ModelQuery {
   provider?: string;
 
   @IsOptional()
-  @Matches(word, 'up to 100 letters, digits and . / : _ -')
+  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
   region?: string;
 
-  /** It is in dollars a million input tokens. */
+  /** In dollars per million input tokens. */
   @IsOptional()
   @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/, 'an amount of US dollars, like 0.05')
   max_price?: string;
@@ -53,7 +52,7 @@ export class ModelQuery {
   format?: string;
 }
 
-const MODELS_A_PAGE = 100;
+const PAGE_SIZE = 100;
 
 export interface ModelPage {
   readonly models: readonly PublicModel[];
@@ -62,22 +61,27 @@ export interface ModelPage {
   readonly pages: number;
 }
 
-export function selectModels(all: readonly PublicModel[], query: ModelQuery): ModelPage {
-  const found = all.filter((model) => matches(model, query));
+export function selectModels(all: readonly PublicModel[], query: PublicModelQuery): ModelPage {
+  const matchingModels = all.filter((model) => matches(model, query));
   const sort = query.sort ?? '';
-  if (sort !== '') found.sort(comparison(sort));
-  const pages = Math.max(1, Math.ceil(found.length / MODELS_A_PAGE));
+  if (sort !== '') matchingModels.sort(comparison(sort));
+  const pages = Math.max(1, Math.ceil(matchingModels.length / PAGE_SIZE));
   const page = Math.min(Number(query.page ?? 1), pages);
-  const start = (page - 1) * MODELS_A_PAGE;
-  return { models: found.slice(start, start + MODELS_A_PAGE), total: found.length, page, pages };
+  const start = (page - 1) * PAGE_SIZE;
+  return {
+    models: matchingModels.slice(start, start + PAGE_SIZE),
+    total: matchingModels.length,
+    page,
+    pages,
+  };
 }
 
-function matches(model: PublicModel, query: ModelQuery): boolean {
+function matches(model: PublicModel, query: PublicModelQuery): boolean {
   const { q = '', kind = '', modality = '', provider = '', region = '', tools = '' } = query;
-  const words = q.toLowerCase().split(/\s+/);
+  const terms = q.toLowerCase().split(/\s+/);
   const text = [model.id, model.displayName, model.owner, ...model.aliases].join(' ').toLowerCase();
   return (
-    words.every((part) => text.includes(part)) &&
+    terms.every((part) => text.includes(part)) &&
     (kind === '' || model.kind === kind) &&
     (modality === '' || [...model.inputModalities, ...model.outputModalities].includes(modality)) &&
     (provider === '' || model.owner === provider) &&
@@ -87,13 +91,13 @@ function matches(model: PublicModel, query: ModelQuery): boolean {
   );
 }
 
-/** A bound on the price leaves out what has none. */
-function isWithin({ price }: PublicModel, most: string): boolean {
-  if (most === '') return true;
-  return price !== null && price.soldByTokens && price.input <= parseUsdPerMillion(most);
+/** A price limit excludes models without a price. */
+function isWithin({ price }: PublicModel, maxPrice: string): boolean {
+  if (maxPrice === '') return true;
+  return price !== null && price.soldByTokens && price.input <= parseUsdPerMillion(maxPrice);
 }
 
-/** A model without a figure comes last in either direction. */
+/** Models without a value come last in either direction. */
 function comparison(order: string): (a: PublicModel, b: PublicModel) => number {
   const isDescending = order.startsWith('-');
   const valueOf = values[order.replace('-', '') as ModelSort];
@@ -113,7 +117,7 @@ const values: Readonly<Record<ModelSort, (model: PublicModel) => string | number
   output: ({ price }) => (price?.soldByTokens === true ? price.output : null),
 };
 
-/** The filters offer only what some model has. */
+/** Offers only values that at least one model has. */
 export function modelChoices(all: readonly PublicModel[]): Record<string, readonly string[]> {
   const distinct = (valuesOf: (model: PublicModel) => readonly string[]): string[] =>
     [...new Set(all.flatMap(valuesOf))].sort();
@@ -128,8 +132,8 @@ export function modelChoices(all: readonly PublicModel[]): Record<string, readon
   };
 }
 
-/** A column's heading sorts by it, and the other way when it is asked again. */
-export function columnOf(name: string, sort: string): { sort: string; sorted: string | null } {
+/** Sorts by the column, or in reverse if the list is already sorted by it. */
+export function columnSort(name: string, sort: string): { sort: string; sorted: string | null } {
   return {
     sort: sort === name ? `-${name}` : name,
     sorted: sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : null,

@@ -1,7 +1,7 @@
 import { Controller, Query } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { Access, Page } from '../../web';
-import { columnOf, modelChoices, modelSorts, ModelQuery, selectModels } from './model-query';
+import { columnSort, modelChoices, modelSorts, PublicModelQuery, selectModels } from './model-query';
 import { presentPublicModel, publicModels } from './public-models';
 
 const MINUTE_SECONDS = 60;
@@ -10,21 +10,21 @@ const MINUTE_SECONDS = 60;
 export class PublicModelsController {
   constructor(private readonly catalogue: CatalogueService) {}
 
-  /** The models everybody may buy, for people; `format=json` is the same selection for programs. */
+  /** Models open to everyone; `format=json` returns the same selection as JSON. */
   @Page('/models-public', 'pages/public/models', Access.anyone(), {
     cacheSeconds: MINUTE_SECONDS,
     data: true,
   })
-  models(@Query() query: ModelQuery) {
+  models(@Query() query: PublicModelQuery) {
     const all = publicModels(this.catalogue);
     const { models, total, page, pages } = selectModels(all, query);
     return {
       models,
       total,
       choices: modelChoices(all),
-      columns: Object.fromEntries(modelSorts.map((name) => [name, columnOf(name, query.sort ?? '')])),
+      columns: Object.fromEntries(modelSorts.map((name) => [name, columnSort(name, query.sort ?? '')])),
       asked: query,
-      isFiltered: Object.entries(query).some(([name, value]) => isFilter.has(name) && value !== ''),
+      isFiltered: Object.entries(query).some(([name, value]) => filterNames.has(name) && value !== ''),
       pager: { page, pages, newer: page > 1 ? page - 1 : null, older: page < pages ? page + 1 : null },
       data: {
         object: 'list',
@@ -37,4 +37,4 @@ export class PublicModelsController {
   }
 }
 
-const isFilter = new Set(['q', 'kind', 'modality', 'provider', 'region', 'max_price', 'tools']);
+const filterNames = new Set(['q', 'kind', 'modality', 'provider', 'region', 'max_price', 'tools']);

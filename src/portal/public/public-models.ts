@@ -5,9 +5,12 @@ import {
   type PriceView,
   SANDBOX_OWNER,
 } from '../../catalogue';
-import { type PriceFactor, ratesPaid, resolveRates, toJsonNumber } from '../../kernel';
+import { type PriceFactor, markedUpRates, resolveRates, toJsonNumber } from '../../kernel';
 
-/** Everybody may know this of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
+/**
+ * Public information about a model. Rates are nano-dollars per million tokens; the price is null if the model cannot be
+ * sold now.
+ */
 export interface PublicModel {
   readonly id: string;
   readonly displayName: string;
@@ -22,7 +25,7 @@ export interface PublicModel {
   readonly hasTools: boolean;
   readonly regions: readonly string[];
   readonly aliases: readonly string[];
-  /** The model that answers in its place. */
+  /** Model that replaces this one. */
   readonly redirectsTo: string | null;
   readonly retiresAt: Date | null;
   readonly price: PublicPrice | null;
@@ -35,79 +38,76 @@ interface PublicPrice {
   readonly cacheWrite: bigint;
   readonly perCall: bigint;
   readonly perMinute: bigint;
-  /** The price begins here: another lane, or a longer request, costs more. */
+  /** The lowest price: other lanes or longer requests cost more. */
   readonly isLowest: boolean;
   readonly soldByTokens: boolean;
-  /** Only chat models give output away; the others that charge nothing for it have none. */
+  /** A chat model can have free output; other models without an output price have no output. */
   readonly hasOutput: boolean;
 }
 
-const nobody = { organisationId: null, departmentId: null };
+const publicAudience = { organisationId: null, departmentId: null };
 
-/**
- * These models are open to everybody, or to this audience, in the order of the catalogue, with the prices in
- * force now.
- */
+/** Returns the models open to an audience, by default to everyone, in catalogue order and with current prices. */
 export function publicModels(
   catalogue: CatalogueService,
-  audience: ModelAudience = nobody,
-  paid: PriceFactor = null,
+  audience: ModelAudience = publicAudience,
+  priceFactor: PriceFactor = null,
 ): PublicModel[] {
   const { snapshot } = catalogue;
   return snapshot.models
     .filter((model) => model.state === 'active' || model.state === 'paused')
     .filter((model) => snapshot.isOpenTo(model, audience))
-    .map((model) => publicModel(model, catalogue, paid))
-    .filter((model) => !isLeftOver(model));
+    .map((model) => publicModel(model, catalogue, priceFactor))
+    .filter((model) => !isObsoleteSandboxModel(model));
 }
 
-/** A model of the sandbox that runs no longer: nobody can call it, and nobody should look for it. */
-const isLeftOver = ({ owner, state }: PublicModel): boolean =>
+/** Models of a removed sandbox, which cannot be called any more. */
+const isObsoleteSandboxModel = ({ owner, state }: PublicModel): boolean =>
   owner === SANDBOX_OWNER && state === 'unavailable';
 
-function publicModel(model: ModelView, catalogue: CatalogueService, paid: PriceFactor): PublicModel {
+function publicModel(model: ModelView, catalogue: CatalogueService, priceFactor: PriceFactor): PublicModel {
   const resolution = catalogue.resolve(model.name);
-  const found = resolution.kind === 'found' ? resolution : null;
-  const served = found?.model ?? model;
+  const available = resolution.kind === 'found' ? resolution : null;
+  const servedModel = available?.model ?? model;
   return {
     id: model.name,
     displayName: model.displayName,
     owner: model.ownedBy,
     kind: model.kind,
-    state: model.state === 'paused' ? 'paused' : found === null ? 'unavailable' : 'active',
-    contextTokens: served.contextTokens,
-    maxOutputTokens: served.maxOutputTokens,
-    inputModalities: served.inputModalities,
-    outputModalities: served.outputModalities,
-    capabilities: [...served.capabilities].sort(),
-    hasTools: served.capabilities.has('tools'),
-    regions: [...new Set(served.lanes.map(({ region }) => region))].sort(),
+    state: model.state === 'paused' ? 'paused' : available === null ? 'unavailable' : 'active',
+    contextTokens: servedModel.contextTokens,
+    maxOutputTokens: servedModel.maxOutputTokens,
+    inputModalities: servedModel.inputModalities,
+    outputModalities: servedModel.outputModalities,
+    capabilities: [...servedModel.capabilities].sort(),
+    hasTools: servedModel.capabilities.has('tools'),
+    regions: [...new Set(servedModel.lanes.map(({ region }) => region))].sort(),
     aliases: model.aliases,
-    redirectsTo: served.id === model.id ? null : served.name,
+    redirectsTo: servedModel.id === model.id ? null : servedModel.name,
     retiresAt: model.retiresAt === null ? null : new Date(model.retiresAt),
     price:
-      found === null
+      available === null
         ? null
         : lowestPrice(
-            found.lanes.map(({ price }) => price),
-            served.kind,
-            paid,
+            available.lanes.map(({ price }) => price),
+            servedModel.kind,
+            priceFactor,
           ),
   };
 }
 
-/** The cheapest lane's price: by its input, and by its output where that is equal. */
+/** Returns the price of the cheapest lane, by input rate and then by output rate. */
 function lowestPrice(
   prices: readonly PriceView[],
   kind: ModelView['kind'],
-  paid: PriceFactor,
+  priceFactor: PriceFactor,
 ): PublicPrice | null {
   const distinct = [...new Map(prices.map((price) => [price.id, price])).values()];
-  const [lowest] = distinct.sort(
+  const [cheapest] = distinct.sort(
     ({ rates: a }, { rates: b }) => Number(a.input - b.input) || Number(a.output - b.output),
   );
-  if (lowest === undefined) return null;
-  const rates = ratesPaid(lowest.rates, paid);
+  if (cheapest === undefined) return null;
+  const rates = markedUpRates(cheapest.rates, priceFactor);
   const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = resolveRates(rates);
   return {
     input: rates.input,
@@ -122,7 +122,6 @@ function lowestPrice(
   };
 }
 
-/** A model as programs read it. */
 export const presentPublicModel = (model: PublicModel) => ({
   id: model.id,
   object: 'model',

@@ -2,32 +2,32 @@ import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
 import { GatewayModule } from '../../gateway';
 import { WebModule } from '../../web';
-import { AddressesController } from './addresses/addresses.controller';
+import { WellKnownController } from './addresses/well-known.controller';
 import { ApiDocsController } from './api-docs/api-docs.controller';
-import { Descriptions } from './api-docs/descriptions';
+import { ApiDescriptions } from './api-docs/api-descriptions';
 import { ErrorPagesController } from './api-docs/errors.controller';
 import { DocumentLibrary } from './documents/document-library';
 import { DocumentsController } from './documents/documents.controller';
-import { HomeController } from './home.controller';
+import { PublicHomeController } from './public-home.controller';
 import { LegalController } from './legal/legal.controller';
 import { LegalLibrary } from './legal/legal-library';
 import { PublicModelsController } from './models.controller';
 import { PricingController } from './pricing.controller';
 
-/** Everything that is shown without an account. */
+/** Everything that is public without an account. */
 @Module({
   imports: [WebModule, CatalogueModule, GatewayModule],
   controllers: [
-    HomeController,
+    PublicHomeController,
     PublicModelsController,
     PricingController,
     DocumentsController,
     LegalController,
     ErrorPagesController,
     ApiDocsController,
-    AddressesController,
+    WellKnownController,
   ],
-  providers: [DocumentLibrary, LegalLibrary, Descriptions],
+  providers: [DocumentLibrary, LegalLibrary, ApiDescriptions],
   exports: [DocumentLibrary, LegalLibrary],
 })
 export class PublicModule {}

@@ -2,7 +2,6 @@ import type { GateRecord } from '../../audit';
 import type { LabelledFigure } from '../../views';
 import type { Localisation } from '../../web';
 
-/** The verdicts of gates on a request stand in their order, each with the time that it took. */
 export function gateItems(gates: readonly GateRecord[] | null, localisation: Localisation): LabelledFigure[] {
   if (gates === null) return [];
   const { translate, locale } = localisation;
@@ -11,13 +10,13 @@ export function gateItems(gates: readonly GateRecord[] | null, localisation: Loc
     unit: 'millisecond',
     maximumFractionDigits: 1,
   });
-  const said = gates.map(
+  const verdicts = gates.map(
     ({ name, verdict, ms }) => `${name}: ${verdictText(verdict, translate)} (${milliseconds.format(ms)})`,
   );
-  return [{ label: translate('request-log.gates'), figure: { kind: 'text', value: said.join(' · ') } }];
+  return [{ label: translate('request-log.gates'), figure: { kind: 'text', value: verdicts.join(' · ') } }];
 }
 
-/** A verdict of another version may have no words here. */
+/** Verdicts from other versions can lack a translation. */
 function verdictText(verdict: string, translate: Localisation['translate']): string {
   const key = `request-log.gate-verdicts.${verdict}`;
   const text = translate(key);

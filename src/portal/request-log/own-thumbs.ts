@@ -6,13 +6,13 @@ import type { ThumbsModel } from '../../views';
 import { actorOf, type HttpRequest, type Localisation } from '../../web';
 import { QualityAccess } from '../engines/quality/quality-access';
 
-/** The reader of a page may judge these answers, and sees what they said already. */
-export type Thumbs = (entry: LoggedRequest) => ThumbsModel | undefined;
+/** Returns the thumbs of a request, including the reader's rating; undefined if the reader cannot rate it. */
+export type ThumbsLookup = (entry: LoggedRequest) => ThumbsModel | undefined;
 
 const conversations: ReadonlySet<string> = new Set(['chat', 'messages', 'responses']);
 
-/** The person themselves asked and a model answered; null for everything else. */
-export function answeredIn(entry: LoggedRequest, userId: number): AnsweredRequest | null {
+/** Returns the request if the user made it and a model answered it; null otherwise. */
+export function findAnsweredRequest(entry: LoggedRequest, userId: number): AnsweredRequest | null {
   const { requestId, organisationId, surface, servedModel, code, status, model } = entry;
   if (entry.userId !== userId || servedModel === null || code !== null || status >= 400) return null;
   if (!conversations.has(surface)) return null;
@@ -25,7 +25,9 @@ export function answeredIn(entry: LoggedRequest, userId: number): AnsweredReques
   };
 }
 
-/** Readers judge answers to their own requests where the organisation has answers judged and lets them see it. */
+/**
+ * Lets readers rate replies to their own requests, if their organisation enables evaluation and shows them the results.
+ */
 @Injectable()
 export class OwnThumbs {
   constructor(
@@ -34,26 +36,26 @@ export class OwnThumbs {
   ) {}
 
   async isOpen(request: HttpRequest): Promise<boolean> {
-    return (await this.quality.of(request)).state === 'open';
+    return (await this.quality.resolve(request)).state === 'open';
   }
 
-  async of(
+  async load(
     request: HttpRequest,
     entries: readonly LoggedRequest[],
     { translate }: Localisation,
-  ): Promise<Thumbs> {
+  ): Promise<ThumbsLookup> {
     if (!(await this.isOpen(request))) return () => undefined;
     const { userId } = actorOf(request);
-    const own = entries.flatMap((entry) => answeredIn(entry, userId)?.requestId ?? []);
-    const given: ReadonlyMap<string, Thumb> = await this.feedback.thumbsOf(userId, own);
+    const requestIds = entries.flatMap((entry) => findAnsweredRequest(entry, userId)?.requestId ?? []);
+    const ratings: ReadonlyMap<string, Thumb> = await this.feedback.thumbsOf(userId, requestIds);
     return (entry) =>
-      answeredIn(entry, userId) === null
+      findAnsweredRequest(entry, userId) === null
         ? undefined
         : {
             action: '/dashboard/request-log/feedback',
             name: 'request_id',
             value: entry.requestId,
-            given: given.get(entry.requestId) ?? null,
+            given: ratings.get(entry.requestId) ?? null,
             label: translate('request-log.thumbs'),
           };
   }

@@ -3,8 +3,8 @@ import { IsIn, IsUUID } from '../../platform';
 import { RequestLogQuery } from '../../audit';
 import { fault } from '../../kernel';
 import { AnswerFeedback, thumbs } from '../../quality';
-import { Access, Action, actorOf, done, type Done, type HttpRequest } from '../../web';
-import { answeredIn, OwnThumbs } from './own-thumbs';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
+import { findAnsweredRequest, OwnThumbs } from './own-thumbs';
 
 const verdicts = [...thumbs, 'none'] as const;
 
@@ -16,7 +16,6 @@ class RequestFeedbackForm {
   verdict: (typeof verdicts)[number];
 }
 
-/** A thumb on the answer to one of one's own requests. */
 @Controller()
 export class RequestFeedbackController {
   constructor(
@@ -31,13 +30,13 @@ export class RequestFeedbackController {
   async give(
     @Body() { request_id: requestId, verdict }: RequestFeedbackForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const { userId } = actorOf(request);
     const { rows } = await this.log.page({ kind: 'user', userId }, { requestId }, { limit: 1 });
-    const answered = rows[0] === undefined ? null : answeredIn(rows[0], userId);
-    if (answered === null || !(await this.own.isOpen(request)))
+    const ratedRequest = rows[0] === undefined ? null : findAnsweredRequest(rows[0], userId);
+    if (ratedRequest === null || !(await this.own.isOpen(request)))
       throw fault('not_found', { param: 'request_id', message: 'There is no answer of yours to judge.' });
-    await this.feedback.give(answered, verdict === 'none' ? null : verdict);
+    await this.feedback.give(ratedRequest, verdict === 'none' ? null : verdict);
     const address = `/dashboard/request-log?request_id=${requestId}&open=${requestId}`;
     return done(address, {
       request_id: requestId,

@@ -6,7 +6,7 @@ import {
   type UsageChoices,
 } from '../../audit';
 import type { OrganisationName } from '../../identity';
-import { type FieldModel, type Link, type PeriodPickerModel } from '../../views';
+import { type FieldModel, type LinkModel, type PeriodPickerModel } from '../../views';
 import {
   addressOf,
   type HttpRequest,
@@ -14,57 +14,57 @@ import {
   type ListPageModel,
   type Localisation,
   pathOf,
-  periodWords,
+  describePeriod,
   queryOf,
-  scopeWords,
+  describeScope,
 } from '../../web';
 import { dateField } from '../lists/date-field';
-import { periodPicker, USUAL_DAYS } from '../lists/periods';
+import { periodPicker, DEFAULT_DAYS } from '../lists/periods';
 import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
-import type { KeptTexts } from './kept-texts';
-import type { Thumbs } from './own-thumbs';
+import type { RetentionText } from './retention-text';
+import type { ThumbsLookup } from './own-thumbs';
 import { columnsOf, detailOf } from './request-row';
-import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
+import { optionalColumns, type RequestLogPageQuery, selectedColumns } from './request-log.form';
 
 export interface RequestLogModel extends ListPageModel {
   readonly log: {
     readonly period: PeriodPickerModel;
-    readonly columns: readonly (Link & { readonly current: boolean })[];
-    /** It is null where the page is not followed live. */
+    readonly columns: readonly (LinkModel & { readonly current: boolean })[];
+    /** Null if the page is not in live mode. */
     readonly live: { readonly href: string; readonly stopHref: string } | null;
     readonly liveHref: string;
     readonly note: string | null;
   };
 }
 
-export interface LogFacts {
+export interface RequestLogPageInput {
   readonly request: HttpRequest;
   readonly query: RequestLogPageQuery;
   readonly now: number;
   readonly filter: RequestLogFilter;
   readonly page: RequestLogPage;
   readonly choices: UsageChoices;
-  /** They are the choice; empty where one sees a single one. */
+  /** Organisations to choose from; empty if the reader sees only one. */
   readonly organisations: readonly OrganisationName[];
-  readonly thumbs: Thumbs;
-  readonly texts: KeptTexts;
+  readonly thumbs: ThumbsLookup;
+  readonly texts: RetentionText;
   readonly localisation: Localisation;
 }
 
 const periods = [1, 7, 30, 90] as const;
 
-export function requestLogPage(facts: LogFacts): RequestLogModel {
-  const { request, query, page, thumbs, texts, localisation } = facts;
+export function requestLogPage(input: RequestLogPageInput): RequestLogModel {
+  const { request, query, page, thumbs, texts, localisation } = input;
   const { translate } = localisation;
   const model = listPage<LoggedRequest>(
     request,
     page,
     {
       heading: translate('request-log.heading'),
-      scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
-      columns: columnsOf(shownColumns(query), localisation),
-      fields: fieldsOf(facts),
+      scope: `${periodText(input)} · ${describeScope(request, translate)}`,
+      columns: columnsOf(selectedColumns(query), localisation),
+      fields: fieldsOf(input),
       row: (entry) => ({
         detail: detailOf(entry, { request, open: query.open, thumbs, texts, localisation }),
       }),
@@ -78,8 +78,8 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
   return {
     list: { ...model.list, filter: { ...model.list.filter, hidden: hiddenOf(query) } },
     log: {
-      period: periodPicker(facts, periods, 'cursor'),
-      columns: chooserOf(facts),
+      period: periodPicker(input, periods, 'cursor'),
+      columns: columnChooser(input),
       live: query.live === 'on' ? liveOf(request) : null,
       liveHref: addressOf(pathOf(request), queryOf(request), { live: 'on', cursor: null, open: null }),
       note: searchedNote(page.searchedTo, localisation),
@@ -87,15 +87,15 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
   };
 }
 
-function periodWordsOf({ query, now, filter, localisation }: LogFacts): string {
+function periodText({ query, now, filter, localisation }: RequestLogPageInput): string {
   if (filter.from === null || filter.from === undefined) return localisation.timeZone;
-  const isNamed = query.from === undefined && query.to === undefined;
+  const isRelative = query.from === undefined && query.to === undefined;
   const period = { from: filter.from, to: filter.to ?? new Date(now) };
-  return periodWords(period, localisation, isNamed ? { days: query.days ?? USUAL_DAYS } : undefined);
+  return describePeriod(period, localisation, isRelative ? { days: query.days ?? DEFAULT_DAYS } : undefined);
 }
 
-function fieldsOf(facts: LogFacts): FieldModel[] {
-  const { query, localisation } = facts;
+function fieldsOf(input: RequestLogPageInput): FieldModel[] {
+  const { query, localisation } = input;
   const { translate } = localisation;
   const text = (
     name:
@@ -108,19 +108,19 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
       | 'tag'
       | 'min_cost'
       | 'min_latency',
-    more: Partial<FieldModel> = {},
+    overrides: Partial<FieldModel> = {},
   ): FieldModel => ({
     id: `filter-${name}`,
     name,
     type: 'search',
     label: translate(`request-log.${name}`),
     value: query[name]?.toString(),
-    ...more,
+    ...overrides,
   });
   return [
     dateField('from', query.from, translate),
     dateField('to', query.to, translate),
-    ...choiceFields(facts),
+    ...choiceFields(input),
     {
       id: 'filter-status',
       name: 'status',
@@ -159,29 +159,30 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
 const hiddenOf = (query: RequestLogPageQuery): { name: string; value: string }[] =>
   (['days', 'zone', 'columns', 'live', 'project', 'user'] as const).flatMap((name) => {
     const value = query[name];
-    // A list of projects is a field of its own.
+    // The project has a filter field of its own.
     return value === undefined || name === 'project' ? [] : [{ name, value: String(value) }];
   });
 
-/** Each link shows a column or hides it: the address keeps the choice. */
-function chooserOf({
+function columnChooser({
   request,
   query,
   localisation: { translate },
-}: LogFacts): RequestLogModel['log']['columns'] {
-  const shown = shownColumns(query);
+}: RequestLogPageInput): RequestLogModel['log']['columns'] {
+  const selected = selectedColumns(query);
   return optionalColumns.map((name) => {
-    const isShown = shown.includes(name);
-    const chosen = optionalColumns.filter((other) => (other === name ? !isShown : shown.includes(other)));
+    const isSelected = selected.includes(name);
+    const nextColumns = optionalColumns.filter((other) =>
+      other === name ? !isSelected : selected.includes(other),
+    );
     return {
-      label: translate(isShown ? 'request-log.column-remove' : 'request-log.column-add', {
+      label: translate(isSelected ? 'request-log.column-remove' : 'request-log.column-add', {
         column: translate(`request-log.${name}`),
       }),
       href: addressOf(pathOf(request), queryOf(request), {
-        columns: chosen.length === 0 ? null : chosen.join(','),
+        columns: nextColumns.length === 0 ? null : nextColumns.join(','),
       }),
-      icon: isShown ? 'close' : 'plus',
-      current: isShown,
+      icon: isSelected ? 'close' : 'plus',
+      current: isSelected,
     };
   });
 }

@@ -1,4 +1,4 @@
-import { billedColumns, billedFields, cellIn, type LoggedRequest, priceFactorOf } from '../../audit';
+import { billedColumns, billedFields, toCell, type LoggedRequest, priceFactorOf } from '../../audit';
 import { completionTokens, formatUsd, promptTokens } from '../../kernel';
 
 export const logFileColumns = [
@@ -41,7 +41,7 @@ export const logFileColumns = [
   'key_public_id',
 ] as const;
 
-/** The text `price` is the version that it was charged by. */
+/** `price` is the version of the price that was charged. */
 export const logFileRow = (entry: LoggedRequest, price: string | null): readonly unknown[] => [
   entry.createdAt,
   entry.requestId,
@@ -84,5 +84,5 @@ export const logFileRow = (entry: LoggedRequest, price: string | null): readonly
 
 function billedCells(entry: LoggedRequest): readonly unknown[] {
   const fields = billedFields(entry);
-  return billedColumns.map((name) => cellIn(fields[name]));
+  return billedColumns.map((name) => toCell(fields[name]));
 }

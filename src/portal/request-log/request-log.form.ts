@@ -6,11 +6,10 @@ import {
   statusClasses,
   zoneOf,
 } from '../../audit';
-import { cursor, line, matching, oneOf, parseUsd, uuid, whole } from '../../kernel';
-import { keyOfPage } from '../../keys';
-import { Takes } from '../../platform';
+import { cursor, line, matching, oneOf, parseUsd, uuid, integer } from '../../kernel';
+import { keyIdField } from '../../keys';
+import { ParsedBy } from '../../platform';
 
-/** These columns are shown when they are asked for. */
 export const optionalColumns = [
   'request_id',
   'client_request_id',
@@ -27,91 +26,90 @@ export type OptionalColumn = (typeof optionalColumns)[number];
 
 /** The filters of the request log. */
 export class RequestLogParameters extends RecordParameters {
-  @Takes(line(256).orBlank())
+  @ParsedBy(line(256).orBlank())
   requested_model?: string;
 
-  @Takes(oneOf(statusClasses).orBlank())
+  @ParsedBy(oneOf(statusClasses).orBlank())
   status?: StatusClass;
 
-  @Takes(matching(/^[a-z0-9_.-]{1,64}$/, 'a code of an error').orBlank())
+  @ParsedBy(matching(/^[a-z0-9_.-]{1,64}$/, 'a code of an error').orBlank())
   code?: string;
 
-  @Takes(oneOf(['yes']).orBlank())
+  @ParsedBy(oneOf(['yes']).orBlank())
   failover?: 'yes';
 
-  /** It is in US dollars. */
-  @Takes(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05').orBlank())
+  /** In US dollars. */
+  @ParsedBy(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05').orBlank())
   min_cost?: string;
 
-  /** It is in milliseconds. */
-  @Takes(whole(0, 999_999_999).orBlank())
+  /** In milliseconds. */
+  @ParsedBy(integer(0, 999_999_999).orBlank())
   min_latency?: number;
 
-  @Takes(line(256).orBlank())
+  @ParsedBy(line(256).orBlank())
   session?: string;
 
-  @Takes(uuid.orBlank())
+  @ParsedBy(uuid.orBlank())
   request_id?: string;
 
-  /** The caller's own id. */
-  @Takes(line(128).orBlank())
+  /** The client's own id. */
+  @ParsedBy(line(128).orBlank())
   client_request_id?: string;
 }
 
-/** The page knows these beside the filters. */
 export class RequestLogPageQuery extends RequestLogParameters {
-  @Takes(keyOfPage.orBlank())
+  @ParsedBy(keyIdField.orBlank())
   key?: number | string;
 
-  /** They are optional columns, with commas between. */
-  @Takes(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
+  /** Comma-separated names of optional columns. */
+  @ParsedBy(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
   columns?: string;
 
-  @Takes(oneOf(['on']).orBlank())
+  @ParsedBy(oneOf(['on']).orBlank())
   live?: 'on';
 
   /** The request whose details are open; scripts open them in place. */
-  @Takes(uuid.orBlank())
+  @ParsedBy(uuid.orBlank())
   open?: string;
 
-  @Takes(cursor.orBlank())
+  @ParsedBy(cursor.orBlank())
   cursor?: string;
 }
 
-export function logFilterOf(
-  asked: RequestLogParameters & { readonly key?: number },
+export function toRequestLogFilter(
+  query: RequestLogParameters & { readonly key?: number },
   now: number,
-  usualZone: string,
+  defaultZone: string,
 ): RequestLogFilter {
-  const zone = zoneOf(asked.zone, usualZone);
-  // A request is looked for by an id whenever it was.
-  const isNamed = asked.request_id !== undefined || asked.client_request_id !== undefined;
-  const isOne = isNamed && asked.from === undefined && asked.to === undefined;
-  const period = isOne ? { from: null, to: null } : periodOf(asked, zone, now);
+  const zone = zoneOf(query.zone, defaultZone);
+  // A lookup by id ignores the period, unless one is set explicitly.
+  const hasId = query.request_id !== undefined || query.client_request_id !== undefined;
+  const ignoresPeriod = hasId && query.from === undefined && query.to === undefined;
+  const period = ignoresPeriod ? { from: null, to: null } : periodOf(query, zone, now);
   return {
     ...period,
-    // New requests belong to a period that has no end.
-    to: asked.to === undefined ? null : period.to,
-    model: asked.model,
-    requestedModel: asked.requested_model,
-    keyId: asked.key,
-    projectId: asked.project,
-    userId: asked.user,
-    organisationId: asked.organisation,
-    supplier: asked.supplier,
-    region: asked.region,
-    statusClass: asked.status,
-    code: asked.code,
-    failoverOnly: asked.failover === 'yes',
-    minCostNano: asked.min_cost === undefined ? null : parseUsd(asked.min_cost),
-    minLatencyMs: asked.min_latency ?? null,
-    session: asked.session,
-    requestId: asked.request_id?.toLowerCase(),
-    clientRequestId: asked.client_request_id,
-    endUser: asked.end_user,
-    tag: asked.tag,
+    // Leaves the end open, so that new requests are included.
+    to: query.to === undefined ? null : period.to,
+    model: query.model,
+    requestedModel: query.requested_model,
+    keyId: query.key,
+    projectId: query.project,
+    userId: query.user,
+    organisationId: query.organisation,
+    supplier: query.supplier,
+    region: query.region,
+    statusClass: query.status,
+    code: query.code,
+    failoverOnly: query.failover === 'yes',
+    minCostNano: query.min_cost === undefined ? null : parseUsd(query.min_cost),
+    minLatencyMs: query.min_latency ?? null,
+    session: query.session,
+    requestId: query.request_id?.toLowerCase(),
+    clientRequestId: query.client_request_id,
+    endUser: query.end_user,
+    tag: query.tag,
   };
 }
 
-export const shownColumns = ({ columns }: RequestLogPageQuery): readonly OptionalColumn[] =>
+export const selectedColumns = ({ columns }: RequestLogPageQuery): readonly OptionalColumn[] =>
   optionalColumns.filter((name) => (columns ?? '').split(',').includes(name));

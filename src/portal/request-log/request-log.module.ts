@@ -3,7 +3,7 @@ import { QualityModule } from '../../quality';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
 import { EnginePagesModule } from '../engines/engines.module';
-import { KeptTextsReader } from './kept-texts';
+import { RetentionTextReader } from './retention-text';
 import { OwnThumbs } from './own-thumbs';
 import { RequestFeedbackController } from './request-feedback.controller';
 import { RequestLogController } from './request-log.controller';
@@ -11,6 +11,6 @@ import { RequestLogController } from './request-log.controller';
 @Module({
   imports: [CatalogueModule, WebModule, QualityModule, EnginePagesModule],
   controllers: [RequestLogController, RequestFeedbackController],
-  providers: [OwnThumbs, KeptTextsReader],
+  providers: [OwnThumbs, RetentionTextReader],
 })
 export class RequestLogModule {}

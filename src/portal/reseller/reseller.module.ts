@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WebModule } from '../../web';
-import { LookController } from './look.controller';
+import { BrandingController } from './branding.controller';
 
-@Module({ imports: [WebModule], controllers: [LookController] })
+@Module({ imports: [WebModule], controllers: [BrandingController] })
 export class ResellerModule {}

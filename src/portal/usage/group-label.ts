@@ -1,10 +1,9 @@
-import type { UsageGroup, UsageQuestion } from '../../audit';
+import type { UsageGroup, UsageRequest } from '../../audit';
 import type { Localisation } from '../../web';
 
-/** A group in words. */
 export function groupLabel(
   { kind, label, value }: UsageGroup,
-  { groupBy }: UsageQuestion,
+  { groupBy }: UsageRequest,
   { translate }: Localisation,
 ): string {
   if (kind === 'others') return translate('usage.others');

@@ -2,10 +2,10 @@ import {
   allTokens,
   p95Of,
   NO_SUMS,
-  type UsageAnswer,
+  type UsageReport,
   type UsageBucket,
   type UsageGroup,
-  type UsageQuestion,
+  type UsageRequest,
   type UsageSums,
 } from '../../audit';
 import {
@@ -22,73 +22,72 @@ import {
   type Translate,
 } from '../../views';
 import type { Localisation } from '../../web';
-import type { Measure } from './usage.form';
+import type { UsageMeasure } from './usage.form';
 import { groupLabel } from './group-label';
 
-const MOST_SERIES = 7;
+const MAX_SERIES = 7;
 
-export const measureNames = (measure: Measure, translate: Translate): string =>
+export const measureLabel = (measure: UsageMeasure, translate: Translate): string =>
   translate(`usage.measure.${measure}`);
 
-/** Bars by bucket, the costliest groups apart; of latencies a line each, as they do not add up. */
 export function usageChart(
-  measure: Measure,
-  question: UsageQuestion,
-  answer: UsageAnswer,
+  measure: UsageMeasure,
+  question: UsageRequest,
+  answer: UsageReport,
   localisation: Localisation,
 ): ChartModel {
   const { translate } = localisation;
   const input = {
-    title: measureNames(measure, translate),
+    title: measureLabel(measure, translate),
     labels: answer.borders.map((border) => bucketLabel(border, question.bucket, localisation)),
     series: seriesOf(measure, question, answer, localisation),
     format: formatOf(measure, localisation),
     totalLabel: translate('list.total'),
     pointLabel: translate(`usage.bucket.${question.bucket}`),
   };
-  return isTime(measure) ? lineChart(input) : barChart(input);
+  return isLatency(measure) ? lineChart(input) : barChart(input);
 }
 
-/** Times of groups do not add up. */
-const isTime = (measure: Measure): boolean => measure === 'latency' || measure === 'p95';
+/** Latencies of groups cannot be summed. */
+const isLatency = (measure: UsageMeasure): boolean => measure === 'latency' || measure === 'p95';
 
 export const bucketLabel = (border: Date, bucket: UsageBucket, { locale, timeZone }: Localisation): string =>
   formatTime(locale, timeZone, border, bucket === 'hour' ? 'minute' : bucket);
 
 function seriesOf(
-  measure: Measure,
-  question: UsageQuestion,
-  answer: UsageAnswer,
+  measure: UsageMeasure,
+  question: UsageRequest,
+  answer: UsageReport,
   localisation: Localisation,
 ): ChartSeries[] {
   const { translate } = localisation;
   if (answer.groups.length === 0) {
     return measure === 'tokens'
       ? tokenSeries(answer, localisation)
-      : [series(measureNames(measure, translate), measure, answer.buckets)];
+      : [series(measureLabel(measure, translate), measure, answer.buckets)];
   }
-  const named = answer.groups.filter(({ kind }) => kind !== 'others').slice(0, MOST_SERIES);
-  // A model has its colour on every page; what no model answered is none.
+  const namedGroups = answer.groups.filter(({ kind }) => kind !== 'others').slice(0, MAX_SERIES);
+  // A model has the same colour on every page; requests without a model have none.
   const slotFor = ({ kind, label }: UsageGroup): Pick<ChartSeries, 'slot'> =>
     question.groupBy === 'model' && kind !== 'none' && label !== null ? { slot: slotOf(label) } : {};
-  const shown = named.map((group) => ({
+  const namedSeries = namedGroups.map((group) => ({
     ...series(groupLabel(group, question, localisation), measure, group.buckets),
     ...slotFor(group),
   }));
-  const others = answer.groups.filter((group) => !named.includes(group));
-  if (others.length === 0 || isTime(measure)) return shown;
-  const values = answer.borders.map((_, place) =>
-    others.reduce((sum, { buckets }) => sum + valueOf(measure, buckets[place] ?? NO_SUMS), 0),
+  const others = answer.groups.filter((group) => !namedGroups.includes(group));
+  if (others.length === 0 || isLatency(measure)) return namedSeries;
+  const values = answer.borders.map((_, index) =>
+    others.reduce((sum, { buckets }) => sum + valueOf(measure, buckets[index] ?? NO_SUMS), 0),
   );
-  return [...shown, { name: translate('usage.others'), values, slot: 8 }];
+  return [...namedSeries, { name: translate('usage.others'), values, slot: 8 }];
 }
 
-const series = (name: string, measure: Measure, buckets: readonly UsageSums[]): ChartSeries => ({
+const series = (name: string, measure: UsageMeasure, buckets: readonly UsageSums[]): ChartSeries => ({
   name,
   values: buckets.map((sums) => valueOf(measure, sums)),
 });
 
-const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Localisation): ChartSeries[] =>
+const tokenSeries = ({ buckets }: UsageReport, { translate }: Localisation): ChartSeries[] =>
   (
     [
       ['input', (sums) => sums.inputTokens],
@@ -98,10 +97,10 @@ const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Localisation): Cha
       ['reasoning', (sums) => sums.reasoningTokens],
       ['media', (sums) => sums.audioTokens + sums.imageTokens + sums.imageOutputTokens],
     ] as readonly (readonly [string, (sums: UsageSums) => number])[]
-  ).map(([name, of]) => ({ name: translate(`usage.tokens.${name}`), values: buckets.map(of) }));
+  ).map(([name, tokensOf]) => ({ name: translate(`usage.tokens.${name}`), values: buckets.map(tokensOf) }));
 
-/** It is only for what is drawn: amounts in tables are exact. */
-function valueOf(measure: Measure, sums: UsageSums): number {
+/** For drawing only, as floats are inexact; tables show exact amounts. */
+function valueOf(measure: UsageMeasure, sums: UsageSums): number {
   switch (measure) {
     case 'cost':
       return Number(sums.costNano);
@@ -118,7 +117,7 @@ function valueOf(measure: Measure, sums: UsageSums): number {
   }
 }
 
-function formatOf(measure: Measure, { locale }: Localisation): (value: number) => string {
+function formatOf(measure: UsageMeasure, { locale }: Localisation): (value: number) => string {
   switch (measure) {
     case 'cost':
       return (value) => {

@@ -1,12 +1,12 @@
 import {
   allTokens,
   p95Of,
-  type UsageAnswer,
+  type UsageReport,
   usageBuckets,
   type UsageChoice,
   type UsageChoices,
   usageGroupings,
-  type UsageQuestion,
+  type UsageRequest,
   type UsageSums,
 } from '../../audit';
 import type { OrganisationName } from '../../identity';
@@ -28,17 +28,17 @@ import {
   type HttpRequest,
   type Localisation,
   pathOf,
-  periodWords,
+  describePeriod,
   queryOf,
-  scopeWords,
+  describeScope,
   viewScope,
 } from '../../web';
-import { measureNames, usageChart } from './usage-chart';
+import { measureLabel, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
 import { dateField } from '../lists/date-field';
 import { organisationField } from '../lists/organisation-field';
-import { periodPicker, USUAL_DAYS } from '../lists/periods';
-import { type Measure, measures, type UsagePageQuery } from './usage.form';
+import { periodPicker, DEFAULT_DAYS } from '../lists/periods';
+import { type UsageMeasure, measures, type UsagePageQuery } from './usage.form';
 
 export interface UsagePageModel {
   readonly usage: {
@@ -58,17 +58,17 @@ export interface UsagePageModel {
   };
 }
 
-export interface UsageFacts {
+export interface UsagePageInput {
   readonly request: HttpRequest;
   readonly query: UsagePageQuery;
-  readonly question: UsageQuestion;
-  readonly answer: UsageAnswer;
-  readonly before: UsageAnswer;
+  readonly question: UsageRequest;
+  readonly answer: UsageReport;
+  readonly before: UsageReport;
   readonly choices: UsageChoices;
-  /** They are the choice; empty where one sees a single one. */
+  /** Organisations to choose from; empty if the reader sees only one. */
   readonly organisations: readonly OrganisationName[];
-  /** The name of whom the address asks for; null where nothing of theirs is to be seen. */
-  readonly person: string | null;
+  /** Name of the user filtered by; null if none of their usage is visible to the reader. */
+  readonly userName: string | null;
   readonly localisation: Localisation;
 }
 
@@ -85,29 +85,29 @@ const filterNames = [
   'tag',
 ] as const;
 
-export function usagePage(facts: UsageFacts): UsagePageModel {
-  const { request, query, question, answer, localisation } = facts;
+export function usagePage(input: UsagePageInput): UsagePageModel {
+  const { request, query, question, answer, localisation } = input;
   const { translate } = localisation;
   const measure = query.measure ?? 'cost';
-  const isNamed = query.from === undefined && query.to === undefined;
-  const period = periodWords(
+  const isRelative = query.from === undefined && query.to === undefined;
+  const period = describePeriod(
     question,
     localisation,
-    isNamed ? { days: query.days ?? USUAL_DAYS } : undefined,
+    isRelative ? { days: query.days ?? DEFAULT_DAYS } : undefined,
   );
   const isFiltered = filterNames.some((name) => query[name] !== undefined);
   return {
     usage: {
       heading: translate('usage.heading'),
-      scope: `${period} · ${scopeWords(request, translate)}`,
+      scope: `${period} · ${describeScope(request, translate)}`,
       csvHref: addressOf(`${pathOf(request)}/export`, queryOf(request), { measure: null }),
-      period: periodPicker(facts, periods, 'bucket'),
-      filter: filterOf(facts, isFiltered),
-      tiles: tilesOf(facts),
+      period: periodPicker(input, periods, 'bucket'),
+      filter: filterBar(input, isFiltered),
+      tiles: tilesOf(input),
       tokens: { items: tokensOf(answer.total, localisation) },
       tabs: tabsOf(request, measure, localisation),
       chart: usageChart(measure, question, answer, localisation),
-      chartHeading: measureNames(measure, translate),
+      chartHeading: measureLabel(measure, translate),
       table: usageTable(request, question, answer, localisation),
       note: question.groupBy === 'tag' ? translate('usage.tag-note') : null,
       empty: answer.total.requests > 0 ? null : emptyOf(request, isFiltered, localisation),
@@ -115,19 +115,19 @@ export function usagePage(facts: UsageFacts): UsagePageModel {
   };
 }
 
-function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
-  const { request, query, question, localisation } = facts;
+function filterBar(input: UsagePageInput, isFiltered: boolean): FilterBarModel {
+  const { request, query, question, localisation } = input;
   const { translate } = localisation;
   const hidden = (['days', 'measure', 'zone'] as const).flatMap((name) => {
     const value = query[name];
     return value === undefined ? [] : [{ name, value: String(value) }];
   });
-  const select = (name: string, wanted: string, options: readonly UsageChoice[]): FieldModel => ({
+  const select = (name: string, selectedValue: string, options: readonly UsageChoice[]): FieldModel => ({
     id: `filter-${name}`,
     name,
     type: 'select',
     label: translate(`usage.field.${name}`),
-    options: options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
+    options: options.map(({ value, label }) => ({ value, label, selected: value === selectedValue })),
   });
   return {
     label: translate('list.filter', { heading: translate('usage.heading') }),
@@ -146,8 +146,8 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
       ]),
       dateField('from', query.from, translate),
       dateField('to', query.to, translate),
-      ...choiceFields(facts),
-      ...personField(facts),
+      ...choiceFields(input),
+      ...userField(input),
       ...(['end_user', 'tag'] as const).map((name) => ({
         id: `filter-${name}`,
         name,
@@ -163,8 +163,8 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
   };
 }
 
-/** A person is chosen in the table of people; here the choice is kept, and taken back. */
-function personField({ query: { user }, person, localisation }: UsageFacts): FieldModel[] {
+/** The user is chosen in the table of users; this field shows the choice and clears it. */
+function userField({ query: { user }, userName: person, localisation }: UsagePageInput): FieldModel[] {
   if (user === undefined) return [];
   const { translate } = localisation;
   return [
@@ -181,21 +181,21 @@ function personField({ query: { user }, person, localisation }: UsageFacts): Fie
   ];
 }
 
-/** The lists have what was used; a value that the address names stays to choose in any case. */
+/** Lists values with usage in the period, plus the selected one even if it has none. */
 export function choiceFields({
   query,
   choices,
   organisations,
   localisation: { translate },
-}: Pick<UsageFacts, 'choices' | 'organisations' | 'localisation'> & {
+}: Pick<UsagePageInput, 'choices' | 'organisations' | 'localisation'> & {
   readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project' | 'organisation'>;
 }): FieldModel[] {
-  const ofUse = (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
-    const wanted = query[name]?.toString();
-    const known = choices[name];
-    if (known.length === 0 && wanted === undefined) return [];
-    const isKnown = wanted === undefined || known.some(({ value }) => value === wanted);
-    const options = isKnown ? known : [...known, { value: wanted, label: wanted }];
+  const usageFields = (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
+    const selectedValue = query[name]?.toString();
+    const usedChoices = choices[name];
+    if (usedChoices.length === 0 && selectedValue === undefined) return [];
+    const isListed = selectedValue === undefined || usedChoices.some(({ value }) => value === selectedValue);
+    const options = isListed ? usedChoices : [...usedChoices, { value: selectedValue, label: selectedValue }];
     return [
       {
         id: `filter-${name}`,
@@ -204,28 +204,28 @@ export function choiceFields({
         label: translate(`usage.group.${name}`),
         minor: name !== 'model' && name !== 'key',
         options: [
-          { value: '', label: translate('list.all'), selected: wanted === undefined },
-          ...options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
+          { value: '', label: translate('list.all'), selected: selectedValue === undefined },
+          ...options.map(({ value, label }) => ({ value, label, selected: value === selectedValue })),
         ],
       },
     ];
   });
-  return [...ofUse, ...organisationField(organisations, query.organisation?.toString(), translate)];
+  return [...usageFields, ...organisationField(organisations, query.organisation?.toString(), translate)];
 }
 
-const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+const ratio = (part: number, total: number): number => (total === 0 ? 0 : part / total);
 
-function tilesOf({ answer: { total }, before, localisation }: UsageFacts): TileModel[] {
+function tilesOf({ answer: { total }, before, localisation }: UsagePageInput): TileModel[] {
   const { translate } = localisation;
   const tile = (
     name: string,
     figure: LabelledFigure['figure'],
-    of: (sums: UsageSums) => number,
+    valueOf: (sums: UsageSums) => number,
     isGood: 'less' | 'neither',
   ): TileModel => ({
     label: translate(`usage.tile.${name}`),
     figure,
-    ...changeOf(of(before.total), of(total), isGood, localisation),
+    ...changeOf(valueOf(before.total), valueOf(total), isGood, localisation),
   });
   const errors = (sums: UsageSums): number => ratio(sums.failures, sums.requests);
   return [
@@ -237,7 +237,6 @@ function tilesOf({ answer: { total }, before, localisation }: UsageFacts): TileM
   ];
 }
 
-/** Against the period before, where there was something. */
 function changeOf(
   before: number,
   now: number,
@@ -272,7 +271,7 @@ const tokensOf = (total: UsageSums, { translate }: Localisation): LabelledFigure
     figure: { kind: 'compact', value },
   }));
 
-const tabsOf = (request: HttpRequest, measure: Measure, { translate }: Localisation): TabsModel => ({
+const tabsOf = (request: HttpRequest, measure: UsageMeasure, { translate }: Localisation): TabsModel => ({
   label: translate('usage.measure-label'),
   items: measures.map((name) => ({
     label: translate(`usage.measure.${name}`),

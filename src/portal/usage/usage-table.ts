@@ -1,37 +1,37 @@
 import {
   allTokens,
   p95Of,
-  type UsageAnswer,
+  type UsageReport,
   type UsageGroup,
-  type UsageQuestion,
+  type UsageRequest,
   type UsageSums,
 } from '../../audit';
-import type { Cell, ColumnModel, RowModel, TableModel } from '../../views';
+import type { TableCell, ColumnModel, RowModel, TableModel } from '../../views';
 import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 import { groupLabel } from './group-label';
 import { bucketLabel } from './usage-chart';
 
-/** A row a group, or a row a bucket where nothing is grouped by; under all of them the total. */
+/** Builds one row per group, or one per bucket without grouping, and a row of totals. */
 export function usageTable(
   request: HttpRequest,
-  question: UsageQuestion,
-  answer: UsageAnswer,
+  question: UsageRequest,
+  answer: UsageReport,
   localisation: Localisation,
 ): TableModel {
   const { translate } = localisation;
   const { groupBy, bucket } = question;
-  const first = groupBy ? translate(`usage.group.${groupBy}`) : translate(`usage.bucket.${bucket}`);
+  const firstLabel = groupBy ? translate(`usage.group.${groupBy}`) : translate(`usage.bucket.${bucket}`);
   const rows = groupBy
     ? answer.groups.map((group) => groupRow(group, request, question, answer.total, localisation))
-    : answer.buckets.flatMap((sums, place) => {
-        const border = answer.borders[place];
+    : answer.buckets.flatMap((sums, index) => {
+        const border = answer.borders[index];
         return border === undefined
           ? []
           : [rowOf(bucketLabel(border, bucket, localisation), undefined, sums, answer.total)];
       });
   return {
     caption: translate('usage.table'),
-    columns: columnsOf(first, localisation),
+    columns: columnsOf(firstLabel, localisation),
     rows,
     totals: [{ kind: 'text', value: translate('list.total') }, ...cellsOf(answer.total, answer.total)],
     empty: { title: translate('usage.nothing-title'), text: translate('usage.nothing-text') },
@@ -61,7 +61,7 @@ function columnsOf(first: string, { translate }: Localisation): ColumnModel[] {
 function groupRow(
   group: UsageGroup,
   request: HttpRequest,
-  question: UsageQuestion,
+  question: UsageRequest,
   total: UsageSums,
   localisation: Localisation,
 ): RowModel {
@@ -78,7 +78,7 @@ const rowOf = (label: string, href: string | undefined, sums: UsageSums, total: 
   cells: [{ kind: 'text', value: label, heading: true }, ...cellsOf(sums, total)],
 });
 
-function cellsOf(sums: UsageSums, total: UsageSums): Cell[] {
+function cellsOf(sums: UsageSums, total: UsageSums): TableCell[] {
   const share = total.costNano === 0n ? 0 : Number((sums.costNano * 10_000n) / total.costNano) / 10_000;
   const end = { align: 'end' } as const;
   const minor = { align: 'end', minor: true } as const;

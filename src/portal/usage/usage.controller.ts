@@ -5,8 +5,8 @@ import {
   usageFileRows,
   UsageParameters,
   UsageQuery,
-  type UsageQuestion,
-  usageQuestionOf,
+  type UsageRequest,
+  toUsageRequest,
 } from '../../audit';
 import { AdminViewService } from '../../identity';
 import { periodBefore, type Scope } from '../../kernel';
@@ -14,7 +14,7 @@ import {
   Access,
   actorOf,
   Csv,
-  type CsvTable,
+  type CsvContent,
   Data,
   type HttpRequest,
   Page,
@@ -22,15 +22,15 @@ import {
   viewScope,
 } from '../../web';
 import { KeyRegister } from '../../keys';
-import { withKeyNumber } from '../lists/key-of-page';
+import { resolveKeyId } from '../lists/resolve-key-id';
 import { organisationsFor } from '../lists/organisation-field';
 import { UsagePageQuery } from './usage.form';
 import { usagePage, type UsagePageModel } from './usage-page';
 
-const GROUPS_IN_FILE = 1_000;
-const GROUPS_IN_DATA = 100;
+const MAX_GROUPS_PER_FILE = 1_000;
+const MAX_GROUPS_PER_RESPONSE = 100;
 
-/** The page shows one's own usage, and in the administration's view that of all whom the role may see. */
+/** The user's own usage or, in the administration view, that of everyone the role covers. */
 @Controller()
 export class UsageController {
   constructor(
@@ -41,17 +41,17 @@ export class UsageController {
   ) {}
 
   @Page('/dashboard/usage', 'pages/dashboard/usage', Access.session())
-  async show(@Query() asked: UsagePageQuery, @Req() request: HttpRequest): Promise<UsagePageModel> {
+  async show(@Query() pageQuery: UsagePageQuery, @Req() request: HttpRequest): Promise<UsagePageModel> {
     const scope = viewScope(request);
-    const query = await withKeyNumber(this.keys, scope, asked);
+    const query = await resolveKeyId(this.keys, scope, pageQuery);
     const now = Date.now();
     const question = this.questionOf(query, request, now);
-    const [answer, earlier, choices, organisations, person] = await Promise.all([
-      this.usage.ask(scope, question),
-      this.usage.ask(scope, before(question)),
+    const [answer, previous, choices, organisations, userName] = await Promise.all([
+      this.usage.read(scope, question),
+      this.usage.read(scope, previousPeriod(question)),
       this.usage.choices(scope, question),
       organisationsFor(this.names, scope, query.organisation),
-      this.personOf(scope, question),
+      this.findUserName(scope, question),
     ]);
     const localisation = {
       locale: this.pages.localeOf(request),
@@ -63,35 +63,35 @@ export class UsageController {
       query,
       question,
       answer,
-      before: earlier,
+      before: previous,
       choices,
       organisations,
-      person,
+      userName,
       localisation,
     });
   }
 
   @Csv('/dashboard/usage/export', Access.session(), 'usage')
-  async export(@Query() asked: UsagePageQuery, @Req() request: HttpRequest): Promise<CsvTable> {
-    const query = await withKeyNumber(this.keys, viewScope(request), asked);
-    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_FILE };
-    const answer = await this.usage.ask(viewScope(request), question);
+  async export(@Query() pageQuery: UsagePageQuery, @Req() request: HttpRequest): Promise<CsvContent> {
+    const query = await resolveKeyId(this.keys, viewScope(request), pageQuery);
+    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: MAX_GROUPS_PER_FILE };
+    const answer = await this.usage.read(viewScope(request), question);
     return { columns: usageFileColumns, rows: usageFileRows(question, answer) };
   }
 
-  /** It tells programs one's own usage by bucket, in every view. */
+  /** Returns the user's own usage by bucket, whatever the view. */
   @Data('/dashboard/api/usage', Access.session())
   async data(@Query() query: UsageParameters, @Req() request: HttpRequest) {
-    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };
-    const own = { kind: 'user', userId: actorOf(request).userId } as const;
-    return presentUsage(question, await this.usage.ask(own, question));
+    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: MAX_GROUPS_PER_RESPONSE };
+    const ownScope = { kind: 'user', userId: actorOf(request).userId } as const;
+    return presentUsage(question, await this.usage.read(ownScope, question));
   }
 
-  /** A name is read with the usage that the viewer may see. */
-  private async personOf(scope: Scope, { from, to, zone, filter }: UsageQuestion): Promise<string | null> {
+  /** Reads the user's name from usage, so that only names visible to the viewer are returned. */
+  private async findUserName(scope: Scope, { from, to, zone, filter }: UsageRequest): Promise<string | null> {
     const userId = filter?.userId ?? null;
     if (userId === null) return null;
-    const asked = {
+    const nameQuery = {
       from,
       to,
       zone,
@@ -100,17 +100,17 @@ export class UsageController {
       groupBy: 'user',
       mostGroups: 1,
     } as const;
-    const { groups } = await this.usage.ask(scope, asked);
+    const { groups } = await this.usage.read(scope, nameQuery);
     return groups[0]?.label ?? null;
   }
 
-  private questionOf(query: UsageParameters, request: HttpRequest, now: number): UsageQuestion {
-    return usageQuestionOf(query, now, this.pages.timeZoneOf(request));
+  private questionOf(query: UsageParameters, request: HttpRequest, now: number): UsageRequest {
+    return toUsageRequest(query, now, this.pages.timeZoneOf(request));
   }
 }
 
-/** The period before in one bucket. */
-const before = ({ from, to, zone, filter }: UsageQuestion): UsageQuestion => ({
+/** Asks for the previous period as a single bucket. */
+const previousPeriod = ({ from, to, zone, filter }: UsageRequest): UsageRequest => ({
   ...periodBefore({ from, to }),
   zone,
   bucket: 'month',

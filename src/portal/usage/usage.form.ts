@@ -1,16 +1,15 @@
 import { UsageFilters } from '../../audit';
 import { oneOf } from '../../kernel';
-import { keyOfPage } from '../../keys';
-import { Takes } from '../../platform';
+import { keyIdField } from '../../keys';
+import { ParsedBy } from '../../platform';
 
 export const measures = ['cost', 'tokens', 'requests', 'errors', 'latency', 'p95'] as const;
-export type Measure = (typeof measures)[number];
+export type UsageMeasure = (typeof measures)[number];
 
-/** The page also knows what its chart shows. */
 export class UsagePageQuery extends UsageFilters {
-  @Takes(oneOf(measures).orBlank())
-  measure?: Measure;
+  @ParsedBy(oneOf(measures).orBlank())
+  measure?: UsageMeasure;
 
-  @Takes(keyOfPage.orBlank())
+  @ParsedBy(keyIdField.orBlank())
   key?: number | string;
 }

@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import {
   ChatModels,
-  ChatTurns,
+  ChatTurnsService,
   ConversationMessages,
-  Conversations,
-  type Message,
-  type Turn,
+  ConversationsService,
+  type ConversationMessage,
+  type ChatTurn,
   type TurnEnd,
 } from '../../chat';
 import { type Actor, type Fault, fault, formatUsd } from '../../kernel';
@@ -18,7 +18,7 @@ import {
   Action,
   actorOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   PageRenderer,
   PathId,
@@ -27,23 +27,25 @@ import {
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
-import { alertOf, badgeOf, factsOf, type Localisation, titleOf } from './webchat-model';
-import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
+import { alertOf, badgeOf, replyFigures, type ChatLocalisation, titleOf } from './webchat-model';
+import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, MAX_TURN_BYTES } from './webchat.forms';
 
-/** Answers one turn: with its events for the page's script, whole for programs, with a page for everybody else. */
+/**
+ * Runs one turn: as an event stream for the page's script, as JSON for API clients, and as a redirect without scripts.
+ */
 @Controller()
 export class ChatController {
   constructor(
     private readonly database: Database,
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
     private readonly models: ChatModels,
-    private readonly turns: ChatTurns,
+    private readonly turns: ChatTurnsService,
     private readonly messages: ConversationMessages,
     private readonly feedback: AnswerFeedback,
     private readonly pages: PageRenderer,
   ) {}
 
-  /** Pages without scripts use it; those with them make the conversation first and stream into its page. */
+  /** For pages without scripts; others create the conversation first and then stream into its page. */
   @Action('/dashboard/webchat', Access.session(), {
     audit: { none: 'a turn is on record as the request that it makes' },
   })
@@ -53,19 +55,19 @@ export class ChatController {
     @Res() response: ServerResponse,
   ): Promise<void> {
     const actor = actorOf(request);
-    const { name } = await this.models.chosen(actor, model);
+    const { name } = await this.models.getOrDefault(actor, model);
     const id = await this.database.transaction((tx) =>
       this.conversations.create(tx, actor.userId, name, null),
     );
-    const first = { text: content, attachments: [], turnId: randomUUID(), isRetry: false };
-    const turn = await this.turns.begin(actor, id, first);
-    if ('role' in turn) return leadTo(response, id, turn.id);
-    await this.whole(turn, request, response);
+    const firstMessage = { text: content, attachments: [], turnId: randomUUID(), isRetry: false };
+    const turn = await this.turns.start(actor, id, firstMessage);
+    if ('role' in turn) return redirectToMessage(response, id, turn.id);
+    await this.respondComplete(turn, request, response);
   }
 
   @Action('/api/chat/:conv_id', Access.session(), {
     audit: { none: 'a turn is on record as the request that it makes' },
-    bodyLimitBytes: LARGEST_TURN_BYTES,
+    bodyLimitBytes: MAX_TURN_BYTES,
     responds: { content: { 'text/event-stream': { type: 'string', description: 'Server-sent events.' } } },
   })
   async send(
@@ -74,50 +76,49 @@ export class ChatController {
     @Req() request: HttpRequest,
     @Res() response: ServerResponse,
   ): Promise<void> {
-    const turn = await this.turns.begin(actorOf(request), conversationId, {
+    const turn = await this.turns.start(actorOf(request), conversationId, {
       text: form.content ?? '',
       attachments: readAttachments(form.attachments ?? []),
       turnId: form.turn ?? randomUUID(),
       isRetry: form.retry === true,
     });
-    if ('role' in turn) return this.again(conversationId, turn, form, request, response);
-    // A refusal does not say whether the message was taken; this does.
+    if ('role' in turn) return this.respondDuplicate(conversationId, turn, form, request, response);
+    // Tells the client that the message was stored, which an error response does not.
     response.setHeader('x-svc-message-id', turn.answerId);
     await this.noteRetry(actorOf(request), turn);
     if (form.stream === true) return this.stream(turn, request, response);
-    await this.whole(turn, request, response);
+    await this.respondComplete(turn, request, response);
   }
 
-  /** A thumb up or down on an answer, or `none`, which takes it back. */
   @Action('/api/chat/:conv_id/feedback', Access.session(), {
     audit: { none: 'a thumb on one’s own answer changes nothing of the service' },
   })
-  async judge(
+  async rate(
     @PathId('conv_id') conversationId: number,
     @Body() { message: messageId, verdict }: AnswerFeedbackForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const actor = actorOf(request);
     await this.conversations.get(actor.userId, conversationId);
-    const message = await this.messages.answer(conversationId, messageId);
-    const answered = message === null ? null : answeredRequest(actor, message);
-    if (answered === null)
+    const message = await this.messages.findReply(conversationId, messageId);
+    const ratedRequest = message === null ? null : answeredRequest(actor, message);
+    if (ratedRequest === null)
       throw fault('not_found', { param: 'message', message: 'There is no answer with this id.' });
-    await this.feedback.give(answered, verdict === 'none' ? null : verdict);
+    await this.feedback.give(ratedRequest, verdict === 'none' ? null : verdict);
     return done(`/dashboard/webchat/${conversationId}#message-${messageId}`, {
       message_id: messageId,
       verdict: verdict === 'none' ? null : verdict,
     });
   }
 
-  private async noteRetry(actor: Actor, { retryOf }: Turn): Promise<void> {
-    const answered = retryOf === null ? null : answeredRequest(actor, retryOf);
-    if (retryOf === null || answered === null) return;
+  private async noteRetry(actor: Actor, { retryOf }: ChatTurn): Promise<void> {
+    const ratedRequest = retryOf === null ? null : answeredRequest(actor, retryOf);
+    if (retryOf === null || ratedRequest === null) return;
     const answeredAt = new Date(retryOf.createdAt.getTime() + (retryOf.latencyMs ?? 0));
-    await this.feedback.noteRetry(answered, answeredAt);
+    await this.feedback.recordRetry(ratedRequest, answeredAt);
   }
 
-  private async stream(turn: Turn, request: HttpRequest, response: ServerResponse): Promise<void> {
+  private async stream(turn: ChatTurn, request: HttpRequest, response: ServerResponse): Promise<void> {
     const { conversationId, answerId, requestId, model } = turn;
     const events = new TurnStream(response, {
       conversation_id: conversationId,
@@ -129,50 +130,53 @@ export class ChatController {
       route: ({ supplier, region, failover }) => events.send('route', { supplier, region, failover }),
       text: (text) => events.send('text', { text }),
     });
-    stopWhenGone(response, running.stop);
+    stopOnDisconnect(response, running.stop);
     events.follow(running);
     try {
-      const ended = await running.done;
-      // Nothing was sent yet: a refusal is an answer of its own.
-      if (ended.refusal !== null && !events.isOpen) throw refusalOf(turn, ended.refusal, request);
-      if (ended.problem !== null) events.send('error', ended.problem);
-      events.end('end', { ...factsIn(ended), shown: await this.shown(turn, ended, request) });
+      const end = await running.done;
+      // Before any event is sent, an error can still be a normal response.
+      if (end.refusal !== null && !events.isOpen) throw withTurnRequestId(turn, end.refusal, request);
+      if (end.problem !== null) events.send('error', end.problem);
+      events.end('end', { ...turnFields(end), shown: await this.presentTurn(turn, end, request) });
     } finally {
       events.close();
     }
   }
 
-  private async whole(turn: Turn, request: HttpRequest, response: ServerResponse): Promise<void> {
+  private async respondComplete(
+    turn: ChatTurn,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<void> {
     const running = this.turns.run(turn, { route: () => undefined, text: () => true });
-    stopWhenGone(response, running.stop);
-    const ended = await running.done;
+    stopOnDisconnect(response, running.stop);
+    const end = await running.done;
     const { conversationId, answerId } = turn;
-    const { model } = ended;
-    if (wantsPage(request)) return leadTo(response, conversationId, answerId);
-    if (ended.refusal !== null) throw refusalOf(turn, ended.refusal, request);
+    const { model } = end;
+    if (wantsPage(request)) return redirectToMessage(response, conversationId, answerId);
+    if (end.refusal !== null) throw withTurnRequestId(turn, end.refusal, request);
     sendJson(response, {
       conversation_id: conversationId,
-      message: { id: answerId, role: 'assistant', model, content: ended.text, ...factsIn(ended) },
-      error: ended.problem,
+      message: { id: answerId, role: 'assistant', model, content: end.text, ...turnFields(end) },
+      error: end.problem,
     });
   }
 
-  /** Sent twice: the answer is the one that was given. */
-  private again(
+  private respondDuplicate(
     conversationId: number,
-    message: Message,
+    message: ConversationMessage,
     form: ChatTurnForm,
     request: HttpRequest,
     response: ServerResponse,
   ): void {
-    if (wantsPage(request)) return leadTo(response, conversationId, message.id);
+    if (wantsPage(request)) return redirectToMessage(response, conversationId, message.id);
     if (form.stream === true)
       throw fault('conflict', {
         message: 'This message was sent before. Load the conversation again.',
         details: { reason: 'sent-before' },
       });
     const { id, role, model, text, state, inputTokens, outputTokens, costNano, latencyMs } = message;
-    const account =
+    const usage =
       costNano === null
         ? null
         : {
@@ -183,18 +187,18 @@ export class ChatController {
           };
     sendJson(response, {
       conversation_id: conversationId,
-      message: { id, role, model, content: text, ...answerFacts(state, account) },
+      message: { id, role, model, content: text, ...replyFields(state, usage) },
       error: message.code === null ? null : { code: message.code },
     });
   }
 
-  /** In the reader's language, as the page would show it after a reload. */
-  private async shown(
-    { conversationId, requestId }: Turn,
+  /** Localised texts, as a reload of the page would show them. */
+  private async presentTurn(
+    { conversationId, requestId }: ChatTurn,
     { model, state, account, problem, totalNano }: TurnEnd,
     request: HttpRequest,
   ) {
-    const localisation: Localisation = {
+    const localisation: ChatLocalisation = {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),
       translate: this.pages.textsFor(request),
@@ -206,25 +210,25 @@ export class ChatController {
       title: head === null ? null : titleOf(head, translate),
       badge: badgeOf({ state }, translate),
       alert: problem === null ? null : alertOf({ state, code: problem.code, requestId }, translate),
-      facts: account === null ? [] : factsOf(account, localisation),
+      facts: account === null ? [] : replyFigures(account, localisation),
       total: formatCost(locale, totalNano),
     };
   }
 }
 
-/** It is null where no request stands behind it. */
+/** Returns null if the message has no request. */
 const answeredRequest = (
   { userId, organisationId }: Actor,
-  { requestId, model }: Message,
+  { requestId, model }: ConversationMessage,
 ): AnsweredRequest | null => (requestId === null ? null : { requestId, userId, organisationId, model });
 
-/** The request that failed is the one of the turn: under its id it stands in the log. */
-function refusalOf({ requestId }: Turn, refusal: Fault, request: HttpRequest): Fault {
+/** Reports the error under the id of the turn's request, which is the one in the request log. */
+function withTurnRequestId({ requestId }: ChatTurn, error: Fault, request: HttpRequest): Fault {
   request.requestId = requestId;
-  return refusal;
+  return error;
 }
 
-const answerFacts = (state: string, account: TurnEnd['account']) => ({
+const replyFields = (state: string, account: TurnEnd['account']) => ({
   state,
   input_tokens: account?.inputTokens ?? null,
   output_tokens: account?.outputTokens ?? null,
@@ -232,18 +236,18 @@ const answerFacts = (state: string, account: TurnEnd['account']) => ({
   latency_ms: account?.latencyMs ?? null,
 });
 
-const factsIn = ({ state, account, totalNano }: TurnEnd) => ({
-  ...answerFacts(state, account),
+const turnFields = ({ state, account, totalNano }: TurnEnd) => ({
+  ...replyFields(state, account),
   conversation_cost_usd: formatUsd(totalNano),
 });
 
-function stopWhenGone(response: ServerResponse, stop: () => void): void {
+function stopOnDisconnect(response: ServerResponse, stop: () => void): void {
   response.on('close', () => {
     if (!response.writableFinished) stop();
   });
 }
 
-function leadTo(response: ServerResponse, conversationId: number, messageId: string): void {
+function redirectToMessage(response: ServerResponse, conversationId: number, messageId: string): void {
   response.statusCode = 303;
   response.setHeader('location', `/dashboard/webchat/${conversationId}#message-${messageId}`);
   response.end();

@@ -1,9 +1,9 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { ChatModels, Conversations, WebchatKeys } from '../../chat';
+import { ChatModels, ConversationsService, WebchatKeysService } from '../../chat';
 import { fault, toJsonNumber } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, Data, done, type Done, type HttpRequest, PathId } from '../../web';
+import { Access, Action, actorOf, Data, done, type ActionResult, type HttpRequest, PathId } from '../../web';
 import {
   ConversationListQuery,
   ConversationModelForm,
@@ -11,24 +11,24 @@ import {
   NewConversationForm,
 } from './webchat.forms';
 
-const PATH = '/dashboard/webchat';
+const PAGE_PATH = '/dashboard/webchat';
 const PAGE_SIZE = 50;
-const OWN = {
+const OWN_CONVERSATION = {
   audit: { none: 'a conversation is its owner’s alone, and its requests are on record' },
 } as const;
 
-/** A person changes their own conversations here. A foreign one is not there. */
+/** Manages a user's own conversations; others count as missing. */
 @Controller()
 export class ConversationsController {
   constructor(
     private readonly database: Database,
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
     private readonly models: ChatModels,
-    private readonly keys: WebchatKeys,
+    private readonly keys: WebchatKeysService,
     private readonly activity: ActivityLog,
   ) {}
 
-  /** The key of the chat itself: its text is told this once, and ends the one before. */
+  /** Issues the key of the chat. The secret is shown only once, and the previous one becomes invalid. */
   @Action('/api/webchat-key', Access.session(), { audit: ['key.created', 'key.rotated'] })
   async key(@Req() request: HttpRequest) {
     const { id, publicId, text, expiresAt, budget } = await this.keys.issue(actorOf(request));
@@ -67,71 +67,74 @@ export class ConversationsController {
     };
   }
 
-  @Action('/api/conversations', Access.session(), OWN)
-  async create(@Body() { title, model }: NewConversationForm, @Req() request: HttpRequest): Promise<Done> {
+  @Action('/api/conversations', Access.session(), OWN_CONVERSATION)
+  async create(
+    @Body() { title, model }: NewConversationForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
     const actor = actorOf(request);
-    const { name: chosen } = await this.models.chosen(actor, model);
+    const { name: modelName } = await this.models.getOrDefault(actor, model);
     const id = await this.database.transaction((tx) =>
-      this.conversations.create(tx, actor.userId, chosen, title?.trim() || null),
+      this.conversations.create(tx, actor.userId, modelName, title?.trim() || null),
     );
     const { createdAt } = await this.conversations.get(actor.userId, id);
-    return done(`${PATH}/${id}`, {
+    return done(`${PAGE_PATH}/${id}`, {
       id,
       title: title?.trim() || null,
-      model: chosen,
+      model: modelName,
       created_at: createdAt.toISOString(),
     });
   }
 
   @Action('/api/conversations/:conv_id', Access.session(), { audit: 'conversation.deleted', verb: 'delete' })
-  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
-    return this.removed(id, request);
+  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.removeConversation(id, request);
   }
 
-  /** The same for forms, which know no DELETE. */
+  /** Alias for HTML forms, which cannot send DELETE. */
   @Action('/dashboard/webchat/:conv_id/delete', Access.session(), { audit: 'conversation.deleted' })
-  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
-    return this.removed(id, request);
+  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<ActionResult> {
+    return this.removeConversation(id, request);
   }
 
-  @Action('/api/conversations/:conv_id/model', Access.session(), OWN)
+  @Action('/api/conversations/:conv_id/model', Access.session(), OWN_CONVERSATION)
   async chooseModel(
     @PathId('conv_id') id: number,
     @Body() { model }: ConversationModelForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const actor = actorOf(request);
     await this.conversations.get(actor.userId, id);
-    const { name, takesImages } = await this.models.one(actor, model);
+    const { name, takesImages } = await this.models.get(actor, model);
     await this.database.transaction((tx) => this.conversations.chooseModel(tx, actor.userId, id, name));
-    return done(`${PATH}/${id}`, {
+    return done(`${PAGE_PATH}/${id}`, {
       id,
       model: name,
       takes_images: takesImages,
     });
   }
 
-  @Action('/api/conversations/:conv_id/title', Access.session(), OWN)
+  @Action('/api/conversations/:conv_id/title', Access.session(), OWN_CONVERSATION)
   async rename(
     @PathId('conv_id') id: number,
     @Body() { title }: ConversationTitleForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const { userId } = actorOf(request);
     if (title.trim() === '') throw fault('missing_fields', { param: 'title' });
     await this.database.transaction((tx) => this.conversations.rename(tx, userId, id, title.trim()));
-    return done(`${PATH}/${id}`, {
+    return done(`${PAGE_PATH}/${id}`, {
       id,
       title: title.trim(),
     });
   }
 
-  private async removed(id: number, request: HttpRequest): Promise<Done> {
+  private async removeConversation(id: number, request: HttpRequest): Promise<ActionResult> {
     const { userId } = actorOf(request);
     await this.database.transaction(async (tx) => {
       await this.conversations.remove(tx, userId, id);
       await this.activity.write(tx, { action: 'conversation.deleted', object: { type: 'conversation', id } });
     });
-    return done(PATH, { id, deleted: true }, 'chat.deleted');
+    return done(PAGE_PATH, { id, deleted: true }, 'chat.deleted');
   }
 }

@@ -3,20 +3,19 @@ import type { RunningTurn } from '../../chat';
 import { formatEvent, ssePing } from '../../kernel';
 
 const PING_MS = 15_000;
-/** Refusals come within this as an answer of their own; then the stream begins, so that no proxy in between gives up. */
-const HEAD_AFTER_MS = 5_000;
+/** Time for errors to become a normal response. Then the stream opens, so that proxies in between do not time out. */
+const OPEN_AFTER_MS = 5_000;
 
-/** The events of one turn on their way to the page. */
 export class TurnStream {
-  private readonly pings: NodeJS.Timeout;
-  private readonly opening: NodeJS.Timeout;
+  private readonly pingTimer: NodeJS.Timeout;
+  private readonly openTimer: NodeJS.Timeout;
 
   constructor(
     private readonly response: ServerResponse,
-    private readonly first: object,
+    private readonly openingData: object,
   ) {
-    this.opening = setTimeout(() => this.open(), HEAD_AFTER_MS);
-    this.pings = setInterval(() => {
+    this.openTimer = setTimeout(() => this.open(), OPEN_AFTER_MS);
+    this.pingTimer = setInterval(() => {
       if (response.headersSent && response.writableLength === 0) response.write(ssePing);
     }, PING_MS);
   }
@@ -25,7 +24,7 @@ export class TurnStream {
     return this.response.headersSent;
   }
 
-  /** The stream ends with its reader, and waits for a slow one. */
+  /** Resumes the turn when a slow reader has caught up. */
   follow(running: RunningTurn): void {
     this.response.on('drain', running.resume);
   }
@@ -42,8 +41,8 @@ export class TurnStream {
   }
 
   close(): void {
-    clearTimeout(this.opening);
-    clearInterval(this.pings);
+    clearTimeout(this.openTimer);
+    clearInterval(this.pingTimer);
   }
 
   private open(): void {
@@ -53,6 +52,6 @@ export class TurnStream {
     response.setHeader('content-type', 'text/event-stream; charset=utf-8');
     response.setHeader('cache-control', 'no-store');
     response.setHeader('x-accel-buffering', 'no');
-    response.write(formatEvent({ event: 'turn', data: JSON.stringify(this.first) }));
+    response.write(formatEvent({ event: 'turn', data: JSON.stringify(this.openingData) }));
   }
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatModel, ConversationHead, Message } from '../../chat';
-import { catalogue, isErrorCode, periodNamed } from '../../kernel';
+import type { ChatModel, ConversationHead, ConversationMessage } from '../../chat';
+import { catalogue, isErrorCode, resolvePeriod } from '../../kernel';
 import type { Page } from '../../platform';
-import { type ChoiceMade, DECISION_REASONS } from '../../autorouter';
+import { type ModelChoice, DECISION_REASONS } from '../../autorouter';
 import type { Thumb } from '../../quality';
 import { AUTO } from '../../gateway';
 import {
   type BadgeModel,
-  type Choice,
+  type ChoiceModel,
   formatCost,
   formatLatency,
   formatMoney,
@@ -18,7 +18,7 @@ import {
   type Translate,
 } from '../../views';
 
-export interface Localisation {
+export interface ChatLocalisation {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
@@ -30,44 +30,42 @@ interface ListedConversation {
   readonly current: boolean;
 }
 
-/** The list beside the thread. */
 export interface ConversationListModel {
   readonly groups: readonly { readonly label: string; readonly items: readonly ListedConversation[] }[];
   readonly olderHref: string | null;
   readonly newestHref: string | null;
-  /** The search leads to this address with this text. */
+  /** Target of the search form, and its current text. */
   readonly action: string;
   readonly words: string;
-  /** It is said where nothing was found. */
+  /** Shown if the search found nothing. */
   readonly nothing: string | null;
 }
 
-/** Something went wrong; the words are the service's and never the model's. */
+/** An error, in the words of the service and never of the model. */
 export interface AlertModel {
-  /** It is the id of the element. */
   readonly id: string;
   readonly title: string;
   readonly text: string;
   readonly next: string | null;
   readonly code: string | null;
   readonly requestId: string | null;
-  /** It is read out at once. */
+  /** Announced immediately by screen readers. */
   readonly isNews: boolean;
 }
 
 interface ThreadMessage {
   readonly id: string;
-  /** It is said instead of a message: from here another model answers. */
+  /** Text in place of a message that marks a change of the model. */
   readonly divider?: string;
   readonly role: 'user' | 'assistant';
   readonly author: string;
   readonly text: string;
   readonly badge: BadgeModel | null;
-  /** It is shown in place of an answer. */
+  /** Shown instead of a reply. */
   readonly failure: AlertModel | null;
-  /** It is shown below an answer that broke off. */
+  /** Shown below an incomplete reply. */
   readonly breach: AlertModel | null;
-  /** It says why auto chose the model. */
+  /** Why `auto` chose the model. */
   readonly why: string | null;
   readonly thumbs: ThumbsModel | null;
   readonly files: readonly string[];
@@ -83,14 +81,14 @@ export interface ThreadModel {
   readonly older: PagerModel | null;
   readonly total: string;
   readonly model: string;
-  readonly models: readonly Choice[];
+  readonly models: readonly ChoiceModel[];
   readonly takesImages: boolean;
-  /** A new name for the turn that the page sends next. */
+  /** Id for the turn that the page sends next. */
   readonly turn: string;
-  /** The last message may be asked again. */
+  /** Whether the last message can be sent again. */
   readonly mayRetry: boolean;
   readonly isEmpty: boolean;
-  /** They belong to an answer that is still to come. */
+  /** Thumbs for the next reply. */
   readonly newThumbs: ThumbsModel;
 }
 
@@ -101,81 +99,83 @@ export const titleOf = (
   translate: Translate,
 ): string => title ?? translate('chat.untitled', { id });
 
-/** A page of them, or what was found by words. */
 export function conversationList(
   page: Page<ConversationHead>,
   current: number | null,
-  words: string,
-  { timeZone, translate }: Localisation,
+  searchText: string,
+  { timeZone, translate }: ChatLocalisation,
 ): ConversationListModel {
-  const here = current === null ? PATH : `${PATH}/${current}`;
+  const currentPath = current === null ? PATH : `${PATH}/${current}`;
   const groups = Map.groupBy(page.rows, ({ updatedAt }) => ageOf(updatedAt, Date.now(), timeZone));
   return {
     groups: ages.flatMap((age) => {
-      const found = groups.get(age);
-      if (found === undefined) return [];
-      const items = found.map((conversation) => ({
+      const conversations = groups.get(age);
+      if (conversations === undefined) return [];
+      const items = conversations.map((conversation) => ({
         title: titleOf(conversation, translate),
         href: `${PATH}/${conversation.id}`,
         current: conversation.id === current,
       }));
       return [{ label: translate(`chat.age.${age}`), items }];
     }),
-    olderHref: page.next === null ? null : `${here}?list=${encodeURIComponent(page.next)}`,
-    newestHref: page.previous === null ? null : here,
-    action: here,
-    words,
-    nothing: words !== '' && page.rows.length === 0 ? translate('chat.not-found', { words }) : null,
+    olderHref: page.next === null ? null : `${currentPath}?list=${encodeURIComponent(page.next)}`,
+    newestHref: page.previous === null ? null : currentPath,
+    action: currentPath,
+    words: searchText,
+    nothing:
+      searchText !== '' && page.rows.length === 0 ? translate('chat.not-found', { words: searchText }) : null,
   };
 }
 
 const ages = ['today', 'week', 'older'] as const;
 
 function ageOf(at: Date, now: number, timeZone: string): (typeof ages)[number] {
-  const begins = (days: number): Date => periodNamed({ days }, timeZone, now).from;
-  if (at >= begins(1)) return 'today';
-  return at >= begins(7) ? 'week' : 'older';
+  const startOf = (days: number): Date => resolvePeriod({ days }, timeZone, now).from;
+  if (at >= startOf(1)) return 'today';
+  return at >= startOf(7) ? 'week' : 'older';
 }
 
-/** Models as the picker offers them, with what a million tokens cost. */
 export const modelChoices = (
   models: readonly ChatModel[],
   selected: string,
-  localisation: Localisation,
-): Choice[] =>
+  localisation: ChatLocalisation,
+): ChoiceModel[] =>
   models.map((model) => ({
     value: model.name,
     label: modelLabel(model, localisation),
     selected: model.name === selected,
   }));
 
-function modelLabel({ name, price }: ChatModel, { locale, translate }: Localisation): string {
+function modelLabel({ name, price }: ChatModel, { locale, translate }: ChatLocalisation): string {
   if (name === AUTO) return `${name} · ${translate('chat.auto-label')}`;
   if (price === null) return name;
   return `${name} · ${formatMoney(locale, price.input)} / ${formatMoney(locale, price.output)}`;
 }
 
-export interface ThreadFacts {
+export interface ThreadInput {
   readonly conversation: ConversationHead;
-  readonly page: Page<Message>;
+  readonly page: Page<ConversationMessage>;
   readonly models: readonly ChatModel[];
-  /** They are found by their request. */
+  /** Keyed by request id. */
   readonly thumbs: ReadonlyMap<string, Thumb>;
-  readonly choices: ReadonlyMap<string, ChoiceMade>;
+  readonly choices: ReadonlyMap<string, ModelChoice>;
 }
 
-export function thread(facts: ThreadFacts, localisation: Localisation): ThreadModel {
-  const { conversation, page, models } = facts;
+export function threadModel(input: ThreadInput, localisation: ChatLocalisation): ThreadModel {
+  const { conversation, page, models } = input;
   const { translate, locale } = localisation;
   const { id, model } = conversation;
   const oldestFirst = [...page.rows].reverse();
-  const last = page.previous === null ? oldestFirst.findLast(({ role }) => role !== 'model') : undefined;
+  const lastMessage =
+    page.previous === null ? oldestFirst.findLast(({ role }) => role !== 'model') : undefined;
   const address = (cursor: string): string => `${PATH}/${id}?cursor=${encodeURIComponent(cursor)}`;
   return {
     id,
     title: titleOf(conversation, translate),
     ownTitle: conversation.title ?? '',
-    messages: oldestFirst.map((message) => threadMessage(message, message === last, facts, localisation)),
+    messages: oldestFirst.map((message) =>
+      threadMessage(message, message === lastMessage, input, localisation),
+    ),
     older:
       page.next === null && page.previous === null
         ? null
@@ -190,7 +190,7 @@ export function thread(facts: ThreadFacts, localisation: Localisation): ThreadMo
     models: modelChoices(models, model, localisation),
     takesImages: models.some(({ name, takesImages }) => name === model && takesImages),
     turn: randomUUID(),
-    mayRetry: last?.role === 'assistant' && last.state !== 'open',
+    mayRetry: lastMessage?.role === 'assistant' && lastMessage.state !== 'open',
     isEmpty: page.rows.length === 0 && page.previous === null,
     newThumbs: {
       action: `/api/chat/${id}/feedback`,
@@ -203,10 +203,10 @@ export function thread(facts: ThreadFacts, localisation: Localisation): ThreadMo
 }
 
 function threadMessage(
-  message: Message,
-  isNews: boolean,
-  facts: ThreadFacts,
-  localisation: Localisation,
+  message: ConversationMessage,
+  isLast: boolean,
+  input: ThreadInput,
+  localisation: ChatLocalisation,
 ): ThreadMessage {
   const { translate } = localisation;
   const { id, role, model, text, state } = message;
@@ -217,13 +217,15 @@ function threadMessage(
     author: role === 'user' ? translate('chat.you') : model,
     text,
     badge: badgeOf(message, translate),
-    failure: state === 'failed' ? { ...alertOf(message, translate), id: `message-${id}`, isNews } : null,
-    breach: state === 'incomplete' ? { ...alertOf(message, translate), id: `alert-${id}`, isNews } : null,
-    why: choiceReasonOf(message, facts, translate),
-    thumbs: thumbsOf(message, facts),
+    failure:
+      state === 'failed' ? { ...alertOf(message, translate), id: `message-${id}`, isNews: isLast } : null,
+    breach:
+      state === 'incomplete' ? { ...alertOf(message, translate), id: `alert-${id}`, isNews: isLast } : null,
+    why: choiceReason(message, input, translate),
+    thumbs: thumbsOf(message, input),
     files: message.attachments.map(({ name }) => name),
     route: routeOf(message, translate),
-    facts: factsOf(message, localisation),
+    facts: replyFigures(message, localisation),
   };
 }
 
@@ -234,25 +236,27 @@ const badges = {
   failed: { tone: 'bad', key: 'chat.state.failed' },
 } as const;
 
-export function badgeOf({ state }: Pick<Message, 'state'>, translate: Translate): BadgeModel | null {
+export function badgeOf(
+  { state }: Pick<ConversationMessage, 'state'>,
+  translate: Translate,
+): BadgeModel | null {
   if (state === 'complete') return null;
   const { tone, key } = badges[state];
   return { tone, label: translate(key) };
 }
 
-/** It belongs to an answer that failed or broke off. */
 export function alertOf(
-  { state, code, requestId }: Pick<Message, 'state' | 'code' | 'requestId'>,
+  { state, code, requestId }: Pick<ConversationMessage, 'state' | 'code' | 'requestId'>,
   translate: Translate,
 ): Omit<AlertModel, 'id' | 'isNews'> {
   const title = translate(state === 'failed' ? 'chat.alert.failed' : 'chat.alert.incomplete');
   const entry = isErrorCode(code) ? catalogue.get(code) : undefined;
   if (entry === undefined) return { title, text: translate('chat.failed'), next: null, code, requestId };
   const key = `error.message.${entry.code}`;
-  const said = translate(key);
+  const translated = translate(key);
   return {
     title,
-    text: said === key ? entry.humanMessage : said,
+    text: translated === key ? entry.humanMessage : translated,
     next: translate(state === 'failed' ? `error.class.${entry.actionClass}` : 'chat.alert.again'),
     code,
     requestId,
@@ -261,10 +265,9 @@ export function alertOf(
 
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 
-/** It is in the words of the request log; the model stands above as who answered. */
-function choiceReasonOf(
-  { requestId }: Message,
-  { choices }: Pick<ThreadFacts, 'choices'>,
+function choiceReason(
+  { requestId }: ConversationMessage,
+  { choices }: Pick<ThreadInput, 'choices'>,
   translate: Translate,
 ): string | null {
   const choice = requestId === null ? undefined : choices.get(requestId);
@@ -276,17 +279,23 @@ function choiceReasonOf(
   });
 }
 
-function thumbsOf({ id, role, state, requestId }: Message, facts: ThreadFacts): ThumbsModel | null {
+function thumbsOf(
+  { id, role, state, requestId }: ConversationMessage,
+  input: ThreadInput,
+): ThumbsModel | null {
   if (role !== 'assistant' || requestId === null || state === 'open' || state === 'failed') return null;
   return {
-    action: `/api/chat/${facts.conversation.id}/feedback`,
+    action: `/api/chat/${input.conversation.id}/feedback`,
     name: 'message',
     value: id,
-    given: facts.thumbs.get(requestId) ?? null,
+    given: input.thumbs.get(requestId) ?? null,
   };
 }
 
-const routeOf = ({ supplier, region, failover }: Message, translate: Translate): RouteLineModel | null =>
+const routeOf = (
+  { supplier, region, failover }: ConversationMessage,
+  translate: Translate,
+): RouteLineModel | null =>
   supplier === null
     ? null
     : {
@@ -300,12 +309,11 @@ const routeOf = ({ supplier, region, failover }: Message, translate: Translate):
         ],
       };
 
-/** The facts are tokens, cost and time of an answer, in the reader's language. */
-export function factsOf(
-  facts: Pick<Message, 'outputTokens' | 'costNano' | 'latencyMs'>,
-  { locale, translate }: Localisation,
+export function replyFigures(
+  reply: Pick<ConversationMessage, 'outputTokens' | 'costNano' | 'latencyMs'>,
+  { locale, translate }: ChatLocalisation,
 ): string[] {
-  const { outputTokens, costNano, latencyMs } = facts;
+  const { outputTokens, costNano, latencyMs } = reply;
   return [
     ...(outputTokens === null ? [] : [translate('message.tokens', { count: outputTokens })]),
     ...(costNano === null ? [] : [formatCost(locale, costNano)]),

@@ -1,27 +1,27 @@
 import { Controller, Get, Header, Query, Req, StreamableFile } from '@nestjs/common';
-import { ChatModels, ConversationMessages, Conversations } from '../../chat';
+import { ChatModels, ConversationMessages, ConversationsService } from '../../chat';
 import { AnswerFeedback } from '../../quality';
 import { DecisionQuery } from '../../autorouter';
 import { Access, actorOf, type HttpRequest, Page, PageRenderer, PathId } from '../../web';
-import { markdownOf } from './markdown-export';
+import { exportMarkdown } from './markdown-export';
 import {
   type ConversationListModel,
   conversationList,
-  type Localisation,
+  type ChatLocalisation,
   modelChoices,
-  thread,
+  threadModel,
   type ThreadModel,
 } from './webchat-model';
 import { WebchatQuery } from './webchat.forms';
 
-const CONVERSATIONS_A_PAGE = 30;
-const MESSAGES_A_PAGE = 50;
+const CONVERSATIONS_PER_PAGE = 30;
+const MESSAGES_PER_PAGE = 50;
 
-/** A person's own conversations, in any role; administrators oversee others on their own pages. */
+/** A user's own conversations, in any role; administrators oversee others on their own pages. */
 @Controller()
 export class WebchatController {
   constructor(
-    private readonly conversations: Conversations,
+    private readonly conversations: ConversationsService,
     private readonly messages: ConversationMessages,
     private readonly models: ChatModels,
     private readonly feedback: AnswerFeedback,
@@ -34,17 +34,17 @@ export class WebchatController {
     const actor = actorOf(request);
     const localisation = this.localisationOf(request);
     const [models, { rows }, list] = await Promise.all([
-      this.models.for(actor),
+      this.models.listFor(actor),
       this.conversations.list(actor.userId, { limit: 1 }),
-      this.listFor(actor.userId, query, null, localisation),
+      this.loadList(actor.userId, query, null, localisation),
     ]);
-    // The model that a person used last is the one they want.
-    const usual =
+    // Preselects the model that the user used last.
+    const preselected =
       models.find(({ name }) => name === rows[0]?.model) ?? models.find(({ price }) => price !== null);
     const takesImages = models.filter((model) => model.takesImages).map(({ name }) => name);
     return {
       list,
-      models: modelChoices(models, usual?.name ?? '', localisation),
+      models: modelChoices(models, preselected?.name ?? '', localisation),
       takesImages: takesImages.join('\n'),
     };
   }
@@ -59,16 +59,16 @@ export class WebchatController {
     const localisation = this.localisationOf(request);
     const conversation = await this.conversations.get(actor.userId, id);
     const [page, list, models] = await Promise.all([
-      this.messages.page(conversation.id, { cursor: query.cursor ?? null, limit: MESSAGES_A_PAGE }),
-      this.listFor(actor.userId, query, conversation.id, localisation),
-      this.models.for(actor),
+      this.messages.page(conversation.id, { cursor: query.cursor ?? null, limit: MESSAGES_PER_PAGE }),
+      this.loadList(actor.userId, query, conversation.id, localisation),
+      this.models.listFor(actor),
     ]);
     const requests = page.rows.flatMap(({ requestId }) => requestId ?? []);
     const [thumbs, choices] = await Promise.all([
       this.feedback.thumbsOf(actor.userId, requests),
       this.decisions.ofRequests(actor.userId, requests),
     ]);
-    return { list, thread: thread({ conversation, page, models, thumbs, choices }, localisation) };
+    return { list, thread: threadModel({ conversation, page, models, thumbs, choices }, localisation) };
   }
 
   @Get('/dashboard/webchat/:conv_id/export')
@@ -77,32 +77,32 @@ export class WebchatController {
   async export(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<StreamableFile> {
     const { userId } = actorOf(request);
     const conversation = await this.conversations.get(userId, id);
-    const newestFirst = await Array.fromAsync(this.messages.all(conversation.id));
+    const newestFirst = await Array.fromAsync(this.messages.listAll(conversation.id));
     const translate = this.pages.textsFor(request);
-    return new StreamableFile(Buffer.from(markdownOf(conversation, newestFirst.reverse(), translate)), {
+    return new StreamableFile(Buffer.from(exportMarkdown(conversation, newestFirst.reverse(), translate)), {
       disposition: `attachment; filename="conversation-${conversation.id}.md"`,
     });
   }
 
-  private async listFor(
+  private async loadList(
     userId: number,
     { list, q = '' }: WebchatQuery,
     current: number | null,
-    localisation: Localisation,
+    localisation: ChatLocalisation,
   ): Promise<ConversationListModel> {
-    const words = q.trim();
+    const searchText = q.trim();
     const page =
-      words === ''
-        ? await this.conversations.list(userId, { cursor: list ?? null, limit: CONVERSATIONS_A_PAGE })
+      searchText === ''
+        ? await this.conversations.list(userId, { cursor: list ?? null, limit: CONVERSATIONS_PER_PAGE })
         : {
-            rows: await this.conversations.search(userId, words, CONVERSATIONS_A_PAGE),
+            rows: await this.conversations.search(userId, searchText, CONVERSATIONS_PER_PAGE),
             next: null,
             previous: null,
           };
-    return conversationList(page, current, words, localisation);
+    return conversationList(page, current, searchText, localisation);
   }
 
-  private localisationOf(request: HttpRequest): Localisation {
+  private localisationOf(request: HttpRequest): ChatLocalisation {
     return {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),

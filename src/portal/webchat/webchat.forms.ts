@@ -12,7 +12,7 @@ import {
   IsUUID,
   Matches,
   MaxLength,
-  Takes,
+  ParsedBy,
   ValidateNested,
 } from '../../platform';
 import { thumbs } from '../../quality';
@@ -20,16 +20,16 @@ import { IsCursor } from '../../web';
 
 export const verdicts = [...thumbs, 'none'] as const;
 export const fileTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'text/plain'] as const;
-const MOST_FILES = 4;
-/** A file in base64 has a third more than its bytes. */
-const LONGEST_FILE = 5_600_000;
-const LONGEST_MESSAGE = 200_000;
-/** A message with as many and as large files as it may have. */
-export const LARGEST_TURN_BYTES = MOST_FILES * LONGEST_FILE + 2_000_000;
-const LONGEST_TITLE = 120;
-const LONGEST_MODEL = 256;
+const MAX_FILES = 4;
+/** Base64 adds a third to the size of a file. */
+const MAX_FILE_LENGTH = 5_600_000;
+const MAX_MESSAGE_LENGTH = 200_000;
+/** Fits a message with the maximum number of files of maximum size. */
+export const MAX_TURN_BYTES = MAX_FILES * MAX_FILE_LENGTH + 2_000_000;
+const MAX_TITLE_LENGTH = 120;
+const MAX_MODEL_LENGTH = 256;
 
-/** Forms send words; programs send what they mean. */
+/** Converts the texts of forms; API clients send booleans. */
 const Flag = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
 
@@ -42,16 +42,16 @@ export class WebchatQuery {
   @IsCursor()
   cursor?: string;
 
-  /** It is a cursor of the list of conversations beside the thread. */
+  /** Cursor of the conversation list next to the thread. */
   @IsCursor()
   list?: string;
 
-  /** The list searches titles for these words. */
-  @Takes(line(100).orBlank())
+  /** Searches the titles of the list. */
+  @ParsedBy(line(100).orBlank())
   q?: string;
 }
 
-/** A person judges an answer with this form; `none` takes it back. */
+/** Rates a reply; `none` removes the rating. */
 export class AnswerFeedbackForm {
   @Matches(/^[1-9]\d{0,17}$/, 'the id of a message, in digits')
   message: string;
@@ -61,37 +61,36 @@ export class AnswerFeedbackForm {
 }
 
 export class NewConversationForm {
-  @Takes(line(LONGEST_TITLE).orBlank())
+  @ParsedBy(line(MAX_TITLE_LENGTH).orBlank())
   title?: string;
 
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_MODEL)
+  @MaxLength(MAX_MODEL_LENGTH)
   model?: string;
 }
 
-/** A conversation and its first message in one step. */
 export class FirstMessageForm {
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_MODEL)
+  @MaxLength(MAX_MODEL_LENGTH)
   model?: string;
 
   @IsString()
   @IsNotEmpty()
-  @MaxLength(LONGEST_MESSAGE)
+  @MaxLength(MAX_MESSAGE_LENGTH)
   content: string;
 }
 
 export class ConversationModelForm {
   @IsString()
   @IsNotEmpty()
-  @MaxLength(LONGEST_MODEL)
+  @MaxLength(MAX_MODEL_LENGTH)
   model: string;
 }
 
 export class ConversationTitleForm {
-  @Takes(line(LONGEST_TITLE))
+  @ParsedBy(line(MAX_TITLE_LENGTH))
   title: string;
 }
 
@@ -105,7 +104,7 @@ export class AttachmentForm {
   type: (typeof fileTypes)[number];
 
   @IsString()
-  @MaxLength(LONGEST_FILE)
+  @MaxLength(MAX_FILE_LENGTH)
   @IsBase64()
   data: string;
 }
@@ -113,17 +112,17 @@ export class AttachmentForm {
 export class ChatTurnForm {
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_MESSAGE)
+  @MaxLength(MAX_MESSAGE_LENGTH)
   content?: string;
 
   @IsOptional()
   @IsArray()
-  @ArrayMaxSize(MOST_FILES)
+  @ArrayMaxSize(MAX_FILES)
   @ValidateNested({ each: true })
   @Type(() => AttachmentForm)
   attachments?: AttachmentForm[];
 
-  /** The sender's own name of the turn: sent twice, it is carried out once. */
+  /** Idempotency key of the client: a turn sent twice runs once. */
   @IsOptional()
   @IsUUID()
   turn?: string;
@@ -133,7 +132,7 @@ export class ChatTurnForm {
   @IsBoolean()
   stream?: boolean;
 
-  /** Asks the last question again, as a new request. */
+  /** Sends the last message again, as a new request. */
   @IsOptional()
   @Flag()
   @IsBoolean()

@@ -1,7 +1,7 @@
 import { usageOf, type Usage, type UsageReading } from '../../kernel';
-import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, absentOrInvalid } from '../usage';
 
-/** Usage of a transcription; where there is none, the length of the recording stands beside the text. */
+/** Usage of a transcription; defaults to the duration of the recording next to the text. */
 export function findTranscriptionUsage(body: unknown): unknown {
   const usage = pick(body, 'usage');
   if (usage !== undefined && usage !== null) return usage;
@@ -9,9 +9,9 @@ export function findTranscriptionUsage(body: unknown): unknown {
   return typeof seconds === 'number' ? { type: 'duration', seconds } : undefined;
 }
 
-/** Usage comes by duration, by tokens, or both: the price decides which of them costs. */
+/** Usage can be by duration, tokens or both; the price decides which is charged. */
 export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
+  if (!isRecord(raw)) return absentOrInvalid(raw);
   const counts = new CountReader();
   const details = counts.detailsIn(raw.input_token_details, 'input_token_details');
   const prompt = counts.detailsIn(raw.prompt_tokens_details, 'prompt_tokens_details');
@@ -38,7 +38,7 @@ export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
   );
 }
 
-/** The characters of the request are known exactly, so this is no estimate. */
+/** The characters of the request are known exactly, so the usage is no estimate. */
 export function speechUsageByCharacters(text: string): Usage {
   return usageOf({ inputTokens: Array.from(text).length });
 }

@@ -1,16 +1,15 @@
 import { isRecord, pick } from '../usage';
 import { type DialectName, type JsonObject } from './request';
 
-/** A source on the web; other citations point into documents that only the dialect of their model can name. */
+/** A source on the web. Other citations point into documents that only their own dialect can express. */
 interface WebCitation {
   readonly url: string;
   readonly title: string;
-  /** The part of the text it stands for, where the model says so. */
+  /** The part of the text that the citation supports, if the model says so. */
   readonly start?: number;
   readonly end?: number;
 }
 
-/** The part of an answer's text that was written since its block began. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
@@ -25,11 +24,11 @@ function webCitation(origin: DialectName, value: unknown): WebCitation | null {
   const url = textOf(cited.url);
   if (url === '' || textOf(pick(value, 'type')) !== kind) return null;
   const { start_index: start, end_index: end } = cited;
-  const isPlaced = typeof start === 'number' && typeof end === 'number';
-  return { url, title: textOf(cited.title), ...(isPlaced && { start, end }) };
+  const hasPosition = typeof start === 'number' && typeof end === 'number';
+  return { url, title: textOf(cited.title), ...(hasPosition && { start, end }) };
 }
 
-/** The note that a citation is in chat or responses; null where they have no place for it. */
+/** The annotation for a citation in chat or responses; null if they cannot express it. */
 export function annotationFor(
   target: 'chat' | 'responses',
   origin: DialectName,
@@ -40,6 +39,8 @@ export function annotationFor(
   const cited = webCitation(origin, value);
   if (cited === null) return null;
   const { url, title, start = span.start, end = span.end } = cited;
-  const note = { start_index: start, end_index: end, url, title };
-  return target === 'chat' ? { type: 'url_citation', url_citation: note } : { type: 'url_citation', ...note };
+  const annotation = { start_index: start, end_index: end, url, title };
+  return target === 'chat'
+    ? { type: 'url_citation', url_citation: annotation }
+    : { type: 'url_citation', ...annotation };
 }

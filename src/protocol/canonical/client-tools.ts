@@ -9,34 +9,35 @@ import {
   type Tool,
 } from './request';
 
-type Item = NonNullable<ClientTool['item']>;
+type ClientToolItem = NonNullable<ClientTool['item']>;
 
-const items: readonly (Item & { readonly name: string })[] = clientTools.flatMap(({ item, name }) =>
-  item === undefined || name === undefined ? [] : [{ ...item, name }],
+const items: readonly (ClientToolItem & { readonly name: string })[] = clientTools.flatMap(
+  ({ item, name }) => (item === undefined || name === undefined ? [] : [{ ...item, name }]),
 );
 
-/** The kind of call that an item of the responses dialect is, or the result of one. */
 export const itemOfCall = (type: string) => items.find(({ call }) => call === type);
 export const itemOfOutput = (type: string) => items.find(({ output }) => output === type);
 
-/** A hosted shell is run by its supplier, unlike the one of the same type that the caller runs. */
+/** A hosted shell is run by its supplier, unlike a shell of the same type that the caller runs. */
 const isHosted = ({ environment }: JsonObject): boolean =>
   isRecord(environment) && environment.type !== 'local';
 
-function standIn({ dialect, value, name: given, at }: OpaqueTool, tools: readonly Tool[]): Tool | undefined {
-  const known = clientTools.find((row) => row.dialect === dialect && row.type.test(String(value.type)));
-  const name = given ?? known?.name;
-  if (known === undefined || name === undefined || isHosted(value)) return undefined;
+function replacementFor(
+  { dialect, value, name: ownName, at }: OpaqueTool,
+  tools: readonly Tool[],
+): Tool | undefined {
+  const clientTool = clientTools.find((row) => row.dialect === dialect && row.type.test(String(value.type)));
+  const name = ownName ?? clientTool?.name;
+  if (clientTool === undefined || name === undefined || isHosted(value)) return undefined;
   if (tools.some((tool) => tool.kind !== 'opaque' && tool.name === name)) return undefined;
-  const { description, schema, item } = known;
+  const { description, schema, item } = clientTool;
   return { kind: 'function', name, description, schema, at, ...(item && { item: item.call }) };
 }
 
-/** The request with functions in place of those tools of another dialect that the caller runs. */
 export function withClientTools(request: CanonicalRequest, target: DialectName | 'gemini'): CanonicalRequest {
   const isForeign = (tool: Tool): tool is OpaqueTool => tool.kind === 'opaque' && tool.dialect !== target;
   if (!request.tools.some(isForeign)) return request;
-  const tools = request.tools.map((tool) => (isForeign(tool) && standIn(tool, request.tools)) || tool);
+  const tools = request.tools.map((tool) => (isForeign(tool) && replacementFor(tool, request.tools)) || tool);
   return { ...request, tools };
 }
 

@@ -15,53 +15,50 @@ import { parseJsonText } from './fields';
 import { type TextSpan } from './citations';
 import { type DialectName, type JsonObject } from './request';
 
-interface AnswerText {
+interface ResponseText {
   readonly type: 'text' | 'refusal';
   text: string;
-  /** The notes on the text are in the dialect that is written. */
   annotations?: JsonObject[];
 }
-interface AnswerReasoning {
+interface ResponseReasoning {
   readonly type: 'reasoning';
   text: string;
   origin?: DialectName;
   signature?: string;
   redacted?: boolean;
 }
-export interface AnswerTool extends Omit<ToolStart, 'type'> {
+export interface ResponseToolCall extends Omit<ToolStart, 'type'> {
   readonly type: 'tool';
   arguments: string;
 }
-export type AnswerBlock = AnswerText | AnswerReasoning | AnswerTool;
+export type ResponseBlock = ResponseText | ResponseReasoning | ResponseToolCall;
 
-interface AnswerCitation {
+interface ResponseCitation {
   readonly origin: DialectName;
   readonly value: unknown;
-  /** The block of text it came with, and where that stands in all of the text. */
-  readonly block: AnswerBlock | undefined;
+  /** The text block of the citation; `span` is its position in the complete text. */
+  readonly block: ResponseBlock | undefined;
   readonly span: TextSpan;
 }
 
-/** A whole answer: what its events add up to. */
-export interface CanonicalAnswer {
+export interface CanonicalResponse {
   readonly id: string;
   readonly model: string;
-  readonly blocks: readonly AnswerBlock[];
-  readonly citations: readonly AnswerCitation[];
+  readonly blocks: readonly ResponseBlock[];
+  readonly citations: readonly ResponseCitation[];
   readonly finish: Finish;
   readonly stopSequence?: string;
   readonly usage?: Usage;
 }
 
-/** It joins everything of one kind as one text. */
-export const textIn = ({ blocks }: CanonicalAnswer, type: 'text' | 'refusal' | 'reasoning'): string =>
+export const textIn = ({ blocks }: CanonicalResponse, type: 'text' | 'refusal' | 'reasoning'): string =>
   blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');
 
-/** Adds events up to an answer, so that a stream and a whole answer can never disagree. */
-export class AnswerCollector {
-  private readonly blocks: AnswerBlock[] = [];
-  private readonly tools = new Map<number, AnswerTool>();
-  private readonly citations: CanonicalAnswer['citations'][number][] = [];
+/** Builds a response from events, so that streaming and non-streaming responses can never differ. */
+export class ResponseCollector {
+  private readonly blocks: ResponseBlock[] = [];
+  private readonly tools = new Map<number, ResponseToolCall>();
+  private readonly citations: CanonicalResponse['citations'][number][] = [];
   private id = '';
   private model = '';
   private usage: Usage | undefined;
@@ -92,7 +89,7 @@ export class AnswerCollector {
         break;
       case 'tool-start': {
         const { type: _type, ...start } = event;
-        const tool: AnswerTool = { type: 'tool', ...start, arguments: '' };
+        const tool: ResponseToolCall = { type: 'tool', ...start, arguments: '' };
         this.blocks.push(tool);
         this.tools.set(event.index, tool);
         break;
@@ -101,7 +98,7 @@ export class AnswerCollector {
         this.tools.get(event.index)!.arguments += event.text;
         break;
       case 'citation':
-        this.citations.push({ origin: event.origin, value: event.value, ...this.cited() });
+        this.citations.push({ origin: event.origin, value: event.value, ...this.citedText() });
         break;
       case 'usage-update':
         this.usage = event.usage;
@@ -119,7 +116,7 @@ export class AnswerCollector {
     }
   };
 
-  result(): Result<CanonicalAnswer, Fault> {
+  result(): Result<CanonicalResponse, Fault> {
     if (this.fault) return err(this.fault);
     if (!this.end) return err(fault('agentcli_incomplete_stream'));
     const { id, model, blocks, citations, usage } = this;
@@ -127,14 +124,14 @@ export class AnswerCollector {
     return ok({ id, model, blocks, citations, finish, stopSequence, usage });
   }
 
-  private cited(): Pick<AnswerCitation, 'block' | 'span'> {
-    const texts = this.blocks.filter(({ type }) => type === 'text') as AnswerText[];
+  private citedText(): Pick<ResponseCitation, 'block' | 'span'> {
+    const texts = this.blocks.filter(({ type }) => type === 'text') as ResponseText[];
     const block = texts.at(-1);
     const end = texts.reduce((sum, { text }) => sum + text.length, 0);
     return { block, span: { start: end - (block?.text.length ?? 0), end } };
   }
 
-  /** Tools may be open between the pieces of a text, so the text is not always the last block. */
+  /** Tools can be open between the pieces of a text, so the text is not always the last block. */
   private append(type: 'text' | 'reasoning' | 'refusal', text: string): void {
     const block = this.blocks.findLast((candidate) => candidate.type === type);
     if (block && block.type !== 'tool') block.text += text;
@@ -146,28 +143,28 @@ export class AnswerCollector {
   }
 }
 
-export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalAnswer, Fault> {
-  const collector = new AnswerCollector();
+export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalResponse, Fault> {
+  const collector = new ResponseCollector();
   for (const event of events) collector.push(event);
   return collector.result();
 }
 
-/** A call's arguments as the object that some dialects want; what is no object is quoted, never guessed at. */
+/** A call's arguments as the object that some dialects require; anything else is quoted, never guessed. */
 export function argumentsObject(text: string): JsonObject | JsonText {
   if (text.trim() === '') return {};
   return isRecord(parseJsonText(text)) ? new JsonText(text.trim()) : { arguments: text };
 }
 
-/** The members of such an object, to stand beside others; numbers that a double would change stay as written. */
+/** The members of such an object; numbers that a double would change stay as written. */
 export function argumentsMembers(text: string): JsonObject {
-  const whole = argumentsObject(text);
-  if (!(whole instanceof JsonText)) return whole;
+  const parsed = argumentsObject(text);
+  if (!(parsed instanceof JsonText)) return parsed;
   const numberOf = (digits: string): unknown =>
     String(Number(digits)) === digits ? Number(digits) : new JsonText(digits);
-  return readJsonText(whole.text, { numberOf }) as JsonObject;
+  return readJsonText(parsed.text, { numberOf }) as JsonObject;
 }
 
-/** The text of arguments that are an object there; undefined when they are none. */
+/** The text of arguments given as an object; undefined if they are not an object. */
 export function argumentsText(value: unknown): string | undefined {
   return isRecord(value) ? printJson(value) : undefined;
 }

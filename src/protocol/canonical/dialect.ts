@@ -5,33 +5,31 @@ import {
   type Usage,
   type UsageReading,
   type UseCounts,
-  type WrittenFields,
+  type VerbatimFields,
 } from '../../kernel';
-import { type AnswerCheck } from '../answer-check';
-import { type CanonicalAnswer } from './collect';
+import { type ResponseCheck } from '../response-check';
+import { type CanonicalResponse } from './collect';
 import { type EmissionOptions } from './emission';
 import { type CanonicalEvent } from './events';
 import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
-import type { LaneFacts, StoredKind } from '../../vendors';
+import type { LaneFacts, StoredContentKind } from '../../vendors';
 import type { RequestMeasure } from '../measure/measure';
-import { type ReadsReasoning } from './reasoning-seal';
+import { type ReasoningPredicate } from './reasoning-seal';
 import { type SupplierError } from './supplier-error';
 import { type Dropped } from './tally';
 import { type ToolNames } from './tool-names';
 
-/** What a style says of the target, with what the service knows of it. */
-export interface Target extends SupplierTarget {
-  /** It is filled in where the dialect wants a limit and the caller gave none. */
+/** The supplier style's target, extended by what the gateway knows of it. */
+export interface EncodingTarget extends SupplierTarget {
+  /** Used if the dialect requires a limit and the caller set none. */
   readonly maxOutputTokens?: number;
-  /** The vendor says this of the model. */
   readonly facts?: LaneFacts;
-  /** messages, responses: which signed reasoning is the supplier's own; all that its dialect signed, unless said. */
-  readonly reads?: ReadsReasoning;
-  /** The supplier refused the request before: it is asked without reasoning of earlier turns. */
+  /** messages, responses: which signed reasoning the supplier accepts; defaults to all that its dialect signed. */
+  readonly reads?: ReasoningPredicate;
+  /** The supplier refused the request before: earlier reasoning is left out. */
   readonly withoutReasoning?: boolean;
 }
 
-/** The decoder of the answer must know this about the request. */
 export interface ReplyContext {
   readonly tools: ToolNames;
   readonly textTool?: string;
@@ -44,164 +42,139 @@ export interface EncodedRequest {
 }
 
 export interface DecoderOptions extends EmissionOptions {
-  /** The largest event of the stream that is read. */
   readonly maxEventBytes?: number;
 }
 
 export interface StreamDecoder {
-  /** Emits what the bytes hold before it returns. */
+  /** Emits the content of the bytes before it returns. */
   push(chunk: Uint8Array): void;
-  /** The supplier's body is over: emits the end if the answer was complete, else a fault. */
+  /** Marks the end of the supplier's body: emits the end if the response was complete, otherwise a fault. */
   end(): void;
-  /** The whole answer came. */
   readonly complete: boolean;
-  /** The dialect's own terminator was seen. */
   readonly terminated: boolean;
-  /** The supplier reported this last, for settlement. */
+  /** The supplier's last report, for settlement. */
   readonly usage: UsageReading;
-  /** These parts of the stream have no canonical event. */
   readonly dropped: readonly Dropped[];
 }
 
-/**
- * Follows a stream of one dialect without translating it: what the model wrote, what it used, why it stopped and
- * whether the answer is over. It looks at parsed events alone, and refuses none for what it does not know.
- */
-/** Uses of the supplier's own tools that an answer shows. */
-interface UsesSeen {
-  /** It returns usage with the uses that no report counts. */
-  join(usage: Usage, asked: UseCounts): Usage;
+interface ToolUseTracker {
+  /** Returns usage including uses that no report counts. */
+  join(usage: Usage, requestedUses: UseCounts): Usage;
 }
 
 export interface OmittedMember {
-  /** The members that lead to it. */
   readonly path: readonly string[];
   readonly value: unknown;
 }
 
 export interface StreamWatcher {
-  /** The members that lead to the supplier's name of the model, in events that carry it. */
   readonly modelPath: readonly string[];
-  /** The terminator ends a stream whose supplier closes without it; null where only the supplier can tell. */
+  /** Event that ends a stream whose supplier closes without one; null if only the supplier can tell. */
   readonly terminator: string | null;
-  /** The model wrote so many bytes of UTF-8: text, reasoning, refusals, names and arguments of tools. */
+  /** UTF-8 bytes written by the model: text, reasoning, refusals, names and arguments of tools. */
   readonly outputBytes: number;
-  /** So much of that had come when usage was reported last. */
+  /** Output bytes up to the last usage report. */
   readonly coveredBytes: number;
-  /** Something came that a caller can use; sound has no text. */
+  /** Whether anything usable has arrived; audio has no text. */
   readonly hasOutput: boolean;
   readonly finishReason: string | null;
-  /** Every answer of the stream has said why it stopped. */
   readonly finished: boolean;
-  /** The event that ends the answer has come. */
   readonly ended: boolean;
-  /** The last event carries usage. */
   readonly reported: boolean;
-  /** The last event carries no part of an answer. */
+  /** Whether the last event carries no part of a response. */
   readonly isBare: boolean;
-  /** It is all that the supplier reported, as one report. */
+  /** All usage that the supplier reported, as one report. */
   readonly usage: UsageReading;
-  /** The last event should repeat this of the answer and does not. */
+  /** A member that the last event should repeat and does not. */
   readonly omitted: OmittedMember | null;
-  /** The ids of the tool calls, as their results will name them. */
   readonly calls: ReadonlySet<string>;
-  /** Signed or encrypted reasoning: what only its author can read. */
+  /** Signed or encrypted reasoning, readable only by its author. */
   readonly seals: readonly string[];
-  /** Ids of content that the supplier stores. */
-  readonly stored: ReadonlyMap<string, StoredKind>;
-  /** The stream shows these uses of the supplier's own tools. */
-  readonly served: UsesSeen;
-  /** Takes the next event and answers the failure that it reports, if it does. */
+  readonly stored: ReadonlyMap<string, StoredContentKind>;
+  readonly toolUses: ToolUseTracker;
+  /** Processes the next event; returns the failure it reports, if any. */
   watch(event: JsonObject): SupplierError | undefined;
-  /** Takes data that is no JSON; whether it means the end. */
+  /** Processes data that is no JSON; returns whether it ends the stream. */
   watchText(text: string): boolean;
-  /** The last event of a stream that ends in this failure. `model` is the caller's name of the model. */
+  /** The last event of a failed stream. `model` is the caller's name of the model. */
   failureEvent(problem: Fault, requestId: string, model: string, echo?: JsonObject): string;
 }
 
 export interface EncoderOptions {
-  /** The caller's name of the model and the answer's identifier; the supplier's own unless given. */
+  /** The caller's model name and the response id; default to the supplier's. */
   readonly model?: string;
   readonly id?: string;
-  /** It is the lane that answers: signatures of other dialects are sealed with it. Without one they are left out. */
+  /** The responding lane, with which signatures of other dialects are sealed; without it they are dropped. */
   readonly lane?: string;
   readonly requestId: string;
-  /** It is in seconds since the epoch. */
+  /** In seconds since the epoch. */
   readonly createdAt?: number;
-  /** chat: the caller asked for the usage chunk. */
+  /** chat: the caller requested the usage chunk. */
   readonly includeUsage?: boolean;
-  /** messages: shown at the start, until the supplier has said how many there were. */
+  /** messages: shown at the start until the supplier reports the count. */
   readonly inputTokens?: number;
-  /** Stands in when the supplier reports nothing. */
+  /** Used if the supplier reports no usage. */
   readonly estimate?: () => Usage | undefined;
-  /** chat: the last event of the answer has `svc` where the caller did not ask for the usage chunk. */
-  readonly tellsFacts?: boolean;
-  /** The gateway adds these facts to the final usage event as `svc`. */
+  /** chat: the last event has `svc` even if the caller did not request the usage chunk. */
+  readonly alwaysSendsSvc?: boolean;
+  /** The fields that the gateway adds to the final usage event as `svc`. */
   readonly facts?: (usage: Usage | undefined) => JsonObject | undefined;
-  /** In responses the answer repeats these fields of the caller's request. */
   readonly echo?: JsonObject;
-  /** So many characters of an answer may wait for their turn, or for its closing event. */
-  readonly maxHeld?: number;
+  /** Maximum number of characters held until their turn or the closing event. */
+  readonly maxHeldCharacters?: number;
 }
 
 export interface StreamEncoder {
-  /** The text to send, before it returns; empty when there is nothing to send. */
   encode(event: CanonicalEvent): string;
-  /** The failure in place of what `message-end` was written as, which was kept back. */
+  /** The failure that replaces the held-back `message-end`. */
   failInstead(problem: Fault): string;
-  /** The terminator or the in-band error was written. */
   readonly ended: boolean;
   readonly dropped: readonly Dropped[];
 }
 
-/** A caller's own request has to change so before a lane of its dialect takes it. */
-export interface Mended {
+export interface RequestRepair {
   readonly set: JsonObject;
   readonly remove: readonly string[];
   readonly dropped: readonly Dropped[];
 }
 
-export interface DecodedAnswer {
+export interface DecodedResponse {
   readonly events: readonly CanonicalEvent[];
-  /** The supplier reported this, for settlement. */
   readonly usage: UsageReading;
   readonly dropped: readonly Dropped[];
 }
 
-export interface EncodedAnswer {
+export interface EncodedResponse {
   readonly body: JsonObject;
   readonly dropped: readonly Dropped[];
 }
 
 export interface Dialect {
   readonly name: DialectName;
-  /** It is sent in silent gaps. */
   readonly ping: string;
-  /** Its bodies hold these texts of others: arguments of tools and schemas. Readers keep it as it was written. */
-  readonly written: WrittenFields;
+  /** Fields whose value is itself a text of JSON, such as tool arguments and schemas. Readers keep them as written. */
+  readonly written: VerbatimFields;
   readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
-  /** The measure tells what a request carries beside its text; it reads any body, valid or not. */
+  /** Measures what a request carries besides its text, for any body, valid or not. */
   readonly measureRequest: (body: Readonly<JsonObject>) => RequestMeasure;
-  readonly encodeRequest: (request: CanonicalRequest, target?: Target) => Result<EncodedRequest, Fault>;
+  readonly encodeRequest: (
+    request: CanonicalRequest,
+    target?: EncodingTarget,
+  ) => Result<EncodedRequest, Fault>;
   readonly streamDecoder: (options: DecoderOptions) => StreamDecoder;
   readonly streamEncoder: (options: EncoderOptions) => StreamEncoder;
-  /** Several answers may come in one stream. */
-  readonly streamWatcher: (hasManyAnswers: boolean) => StreamWatcher;
-  /** A whole answer reports that it used this. */
-  readonly usageIn: (answer: unknown) => UsageReading;
-  /** It says why a whole answer stopped, in the supplier's word. */
-  readonly finishReasonIn: (answer: unknown) => string | null;
-  /** The ids of the tool calls in a whole answer, as their results will name them. */
-  readonly callsIn: (answer: unknown) => readonly string[];
-  /** Signed or encrypted reasoning in a whole answer: what only its author can read. */
-  readonly sealsIn: (answer: unknown) => readonly string[];
-  /** Null: a lane of the dialect takes the request as it is. */
-  readonly mendRequest: (body: Readonly<JsonObject>, target: Target) => Mended | null;
-  /** A whole body is no answer of the dialect for this reason; undefined when it is one. */
-  readonly checkAnswer: AnswerCheck;
-  /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
-  readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;
-  readonly encodeAnswer: (answer: CanonicalAnswer, options: EncoderOptions) => EncodedAnswer;
-  /** It is undefined when the body holds no error. */
+  readonly streamWatcher: (hasManyChoices: boolean) => StreamWatcher;
+  readonly usageIn: (response: unknown) => UsageReading;
+  readonly finishReasonIn: (response: unknown) => string | null;
+  readonly callsIn: (response: unknown) => readonly string[];
+  /** Signed or encrypted reasoning in a complete response, readable only by its author. */
+  readonly sealsIn: (response: unknown) => readonly string[];
+  readonly repairRequest: (body: Readonly<JsonObject>, target: EncodingTarget) => RequestRepair | null;
+  /** Returns why a complete body is no valid response of the dialect; undefined if it is valid. */
+  readonly checkAnswer: ResponseCheck;
+  /** The events of a complete response; an invalid body or an error becomes a fault. */
+  readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedResponse;
+  readonly encodeAnswer: (response: CanonicalResponse, options: EncoderOptions) => EncodedResponse;
+  /** Undefined if the body contains no error. */
   readonly readError: (body: unknown) => SupplierError | undefined;
 }

@@ -7,21 +7,20 @@ import { type ToolNames, type ToolOrigin } from './tool-names';
 
 export interface EmissionOptions {
   readonly emit: EventSink;
-  /** The target's tool names read so for the caller. */
+  /** Maps the target's tool names back to the caller's. */
   readonly tools?: ToolNames;
-  /** A tool that stands for a structured answer: its arguments are the text. */
   readonly textTool?: string;
 }
 
-/** So many characters of one answer may wait for their turn. */
-export const MAX_HELD = 16 * 1024 * 1024;
+/** Maximum number of characters of one response that are held until their turn. */
+export const MAX_HELD_CHARACTERS = 16 * 1024 * 1024;
 
-/** The handle of the tool whose arguments are the text of the answer. */
+/** Handle of the tool whose arguments are the text of the response. */
 const TEXT_TOOL = -1;
 
 /**
- * All decoders emit events through this class: it enforces the order that `CanonicalEvent` promises, and emits
- * nothing after the end.
+ * All decoders emit through this class, which enforces the order that `CanonicalEvent` promises and emits nothing after
+ * the end.
  */
 export class Emission {
   started = false;
@@ -31,8 +30,8 @@ export class Emission {
   private tools = 0;
   private readonly calls = new Set<string>();
   private readonly openTools = new Set<number>();
-  private answeredByTool = false;
-  /** These arguments belong to functions that stand for tools with plain text; they wait until they can be read. */
+  private hasTextTool = false;
+  /** Arguments of functions that represent plain-text tools, buffered until they can be parsed. */
   private readonly wrapped = new Map<number, string>();
 
   constructor(private readonly options: EmissionOptions) {}
@@ -56,7 +55,7 @@ export class Emission {
     this.options.emit({ type: 'reasoning-delta', text });
   }
 
-  /** Opens the reasoning even when no text of it is shown. */
+  /** Opens the reasoning even if none of its text is shown. */
   signature(origin: DialectName, signature: string, redacted = false): void {
     if (this.ended) return;
     this.openProse('reasoning');
@@ -80,43 +79,43 @@ export class Emission {
     this.prose = undefined;
   }
 
-  /** `told` is what the supplier itself says about the tool beside its name. */
-  openTool(id: string, name: string, told: Omit<ToolOrigin, 'name'> = {}): number {
+  /** `attributes` come from the supplier and add to those of the tool name. */
+  openTool(id: string, name: string, attributes: Omit<ToolOrigin, 'name'> = {}): number {
     if (this.ended) return TEXT_TOOL;
     this.closeProse();
     if (name === this.options.textTool) {
-      this.answeredByTool = true;
+      this.hasTextTool = true;
       return TEXT_TOOL;
     }
     const index = this.tools++;
     this.openTools.add(index);
     const origin = this.options.tools?.originOf(name) ?? { name };
-    if (origin.custom && !told.custom) this.wrapped.set(index, '');
-    // Results name their call by its id alone.
-    const known = id === '' || this.calls.has(id) ? `call_${uuidv7().replaceAll('-', '')}` : id;
-    this.calls.add(known);
-    this.options.emit({ type: 'tool-start', index, id: known, ...origin, ...told });
+    if (origin.custom && !attributes.custom) this.wrapped.set(index, '');
+    // Results identify their call by its id alone.
+    const callId = id === '' || this.calls.has(id) ? `call_${uuidv7().replaceAll('-', '')}` : id;
+    this.calls.add(callId);
+    this.options.emit({ type: 'tool-start', index, id: callId, ...origin, ...attributes });
     return index;
   }
 
   toolArguments(index: number, text: string): void {
     if (text === '' || this.ended) return;
-    const held = this.wrapped.get(index);
+    const buffered = this.wrapped.get(index);
     if (index === TEXT_TOOL) this.text(text);
-    else if (held === undefined) this.options.emit({ type: 'tool-arguments-delta', index, text });
-    else if (held.length + text.length <= MAX_HELD) this.wrapped.set(index, held + text);
+    else if (buffered === undefined) this.options.emit({ type: 'tool-arguments-delta', index, text });
+    else if (buffered.length + text.length <= MAX_HELD_CHARACTERS) this.wrapped.set(index, buffered + text);
     else this.fault(fault('provider_response_too_large'));
   }
 
   closeTool(index: number): void {
     if (index === TEXT_TOOL) this.closeProse();
     if (!this.openTools.delete(index) || this.ended) return;
-    const held = this.wrapped.get(index);
-    if (held !== undefined) this.emitUnwrapped(index, held);
+    const buffered = this.wrapped.get(index);
+    if (buffered !== undefined) this.emitUnwrapped(index, buffered);
     this.options.emit({ type: 'tool-end', index });
   }
 
-  /** Later figures stand. A report that cannot be read is kept for settlement, and not shown to the caller. */
+  /** Later figures replace earlier ones. An unreadable report is kept for settlement and not shown to the caller. */
   report(reading: UsageReading): void {
     if (this.ended || reading.kind === 'absent') return;
     this.usage = reading;
@@ -137,19 +136,19 @@ export class Emission {
     this.options.emit({ type: 'fault', fault });
   }
 
-  /** Calls decide what the caller must do next, not the word: some suppliers end a forced call with "stop". */
+  /** Calls decide, not the finish reason: some suppliers end a forced call with "stop". */
   private corrected(finish: Finish): Finish {
     const { unified, raw } = finish;
     if (this.tools > 0 && (unified === 'stop' || unified === 'unknown'))
       return { unified: 'tool-calls', raw };
-    if (this.tools === 0 && this.answeredByTool && unified === 'tool-calls') return { unified: 'stop', raw };
+    if (this.tools === 0 && this.hasTextTool && unified === 'tool-calls') return { unified: 'stop', raw };
     return finish;
   }
 
-  /** A model that did not keep to the schema is quoted as it is. */
-  private emitUnwrapped(index: number, held: string): void {
-    const input = pick(parseJsonText(held), 'input');
-    const text = typeof input === 'string' ? input : held;
+  /** Arguments of a model that ignored the schema are passed on unchanged. */
+  private emitUnwrapped(index: number, buffered: string): void {
+    const input = pick(parseJsonText(buffered), 'input');
+    const text = typeof input === 'string' ? input : buffered;
     if (text !== '') this.options.emit({ type: 'tool-arguments-delta', index, text });
   }
 

@@ -1,7 +1,6 @@
 import { entryOf, type Fault, type Usage } from '../../kernel';
 import { type DialectName } from './request';
 
-/** A model stopped for one of these reasons, in words that every dialect can be derived from. */
 export type UnifiedFinish =
   | 'stop'
   | 'stop-sequence'
@@ -14,13 +13,12 @@ export type UnifiedFinish =
 
 export interface Finish {
   readonly unified: UnifiedFinish;
-  /** The supplier's own word; null when it gave none. */
+  /** The supplier's own finish reason; null if it gave none. */
   readonly raw: string | null;
 }
 
-/** The supplier's own word is looked up among those of its dialect. */
-export const finishOf = (words: Readonly<Record<string, UnifiedFinish>>, raw: string | null): Finish => ({
-  unified: entryOf(words, raw ?? '') ?? 'unknown',
+export const finishOf = (reasons: Readonly<Record<string, UnifiedFinish>>, raw: string | null): Finish => ({
+  unified: entryOf(reasons, raw ?? '') ?? 'unknown',
   raw,
 });
 
@@ -33,13 +31,12 @@ export interface MessageStart {
 
 export interface ToolStart {
   readonly type: 'tool-start';
-  /** Counts the calls of one answer from 0. */
   readonly index: number;
   readonly id: string;
   readonly name: string;
   readonly namespace?: string;
   readonly custom?: boolean;
-  /** A caller of responses knows the call by this type, where it is no function's. */
+  /** Item type of the call in responses, if it is no function call. */
   readonly item?: string;
 }
 
@@ -57,9 +54,8 @@ export interface MessageEnd {
 }
 
 /**
- * One answer, in order: `message-start`; then text, reasoning, refusal and tools; then `message-end` or `fault`,
- * after which nothing follows. Of text, reasoning and refusal at most one is open at a time; several tools may be.
- * Usage may be updated anywhere between; the latest figure stands.
+ * The events of one response: `message-start`; then text, reasoning, refusal and tools; then `message-end` or `fault`.
+ * At most one of text, reasoning and refusal is open at a time, but several tools can be; the latest usage applies.
  */
 export type CanonicalEvent =
   | MessageStart

@@ -13,15 +13,17 @@ export const malformed = (at: string, expected: string): Fault =>
 export const unsupported = (at: string, message: string, details?: Record<string, unknown>): Fault =>
   fault('unsupported_parameter', { param: at, message, details });
 
-/** A translation may leave out all there was. */
-export function needSomething(said: readonly unknown[], { source }: { readonly source: DialectName }): void {
-  if (said.length > 0) return;
+export function requireContent(
+  content: readonly unknown[],
+  { source }: { readonly source: DialectName },
+): void {
+  if (content.length > 0) return;
   const param = source === 'responses' ? 'input' : 'messages';
   const message = 'Nothing of the conversation is left that could be said to this model.';
   throw fault('invalid_request', { param, message });
 }
 
-/** Readers deep in a body throw what is wrong with it; the edge of this folder answers with a value. */
+/** Converts thrown faults to a result: readers deep in a body throw, the edge of this folder returns values. */
 export function attempt<T>(work: () => T): Result<T, Fault> {
   try {
     return ok(work());
@@ -47,12 +49,12 @@ export function listAt(value: unknown, at: string): readonly unknown[] {
 }
 
 /**
- * The fields of one object of a request. Null counts as absent. Members that were not read are left over in `rest`, so
- * that a field this gateway has never heard of is counted instead of lost.
+ * Reads the fields of one request object; null counts as absent. Unread members remain in `rest`, so that unknown
+ * fields are counted instead of lost.
  */
-export class Fields {
+export class FieldReader {
   private readonly value: JsonObject;
-  private readonly known = new Set<string>();
+  private readonly readNames = new Set<string>();
 
   constructor(
     value: unknown,
@@ -61,7 +63,6 @@ export class Fields {
     this.value = recordAt(value, at);
   }
 
-  /** The whole object, for what is carried unread. */
   all(): JsonObject {
     this.skip(...Object.keys(this.value));
     return this.value;
@@ -72,13 +73,13 @@ export class Fields {
   }
 
   raw(name: string): unknown {
-    this.known.add(name);
+    this.readNames.add(name);
     return this.value[name] ?? undefined;
   }
 
-  /** These fields carry nothing to translate: identifiers of the transport, states of finished items. */
+  /** Marks fields without content to convert: transport identifiers, states of finished items. */
   skip(...names: readonly string[]): void {
-    for (const name of names) this.known.add(name);
+    for (const name of names) this.readNames.add(name);
   }
 
   text(name: string): string | undefined {
@@ -86,7 +87,7 @@ export class Fields {
     return value === undefined ? undefined : textAt(value, this.path(name));
   }
 
-  needText(name: string): string {
+  requireText(name: string): string {
     return textAt(this.raw(name), this.path(name));
   }
 
@@ -96,18 +97,18 @@ export class Fields {
     throw malformed(this.path(name), 'true or false');
   }
 
-  number(name: string, least: number, most: number): number | undefined {
+  number(name: string, min: number, max: number): number | undefined {
     const value = this.raw(name);
     if (value === undefined) return undefined;
-    if (typeof value === 'number' && value >= least && value <= most) return value;
-    throw malformed(this.path(name), `a number from ${least} to ${most}`);
+    if (typeof value === 'number' && value >= min && value <= max) return value;
+    throw malformed(this.path(name), `a number from ${min} to ${max}`);
   }
 
-  count(name: string, least = 1): number | undefined {
+  count(name: string, min = 1): number | undefined {
     const value = this.raw(name);
     if (value === undefined) return undefined;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-    throw malformed(this.path(name), `a whole number of at least ${least}`);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
+    throw malformed(this.path(name), `a whole number of at least ${min}`);
   }
 
   list(name: string): readonly unknown[] | undefined {
@@ -120,19 +121,18 @@ export class Fields {
     return value === undefined ? undefined : recordAt(value, this.path(name));
   }
 
-  fields(name: string): Fields | undefined {
+  fields(name: string): FieldReader | undefined {
     const value = this.raw(name);
-    return value === undefined ? undefined : new Fields(value, this.path(name));
+    return value === undefined ? undefined : new FieldReader(value, this.path(name));
   }
 
-  needFields(name: string): Fields {
-    return new Fields(this.raw(name), this.path(name));
+  requireFields(name: string): FieldReader {
+    return new FieldReader(this.raw(name), this.path(name));
   }
 
-  /** It reads each element of a list as fields. */
-  each<T>(name: string, read: (fields: Fields) => T): T[] {
+  each<T>(name: string, read: (fields: FieldReader) => T): T[] {
     return (this.list(name) ?? []).map((value, index) =>
-      read(new Fields(value, `${this.path(name)}.${index}`)),
+      read(new FieldReader(value, `${this.path(name)}.${index}`)),
     );
   }
 
@@ -146,15 +146,15 @@ export class Fields {
     return { dialects, field: name, at: this.path(name), value, essential };
   }
 
-  rest(dialect: DialectName, spelledAlike: Readonly<Record<string, readonly DialectName[]>> = {}): Opaque[] {
+  rest(dialect: DialectName, sharedFields: Readonly<Record<string, readonly DialectName[]>> = {}): Opaque[] {
     return Object.keys(this.value)
-      .filter((name) => !this.known.has(name))
-      .flatMap((name) => this.opaque(name, entryOf(spelledAlike, name) ?? [dialect]) ?? []);
+      .filter((name) => !this.readNames.has(name))
+      .flatMap((name) => this.opaque(name, entryOf(sharedFields, name) ?? [dialect]) ?? []);
   }
 }
 
-/** The object without the fields that are not there. */
-export function present(value: JsonObject): JsonObject {
+/** Removes undefined fields in place. */
+export function withoutUndefined(value: JsonObject): JsonObject {
   for (const name in value) if (value[name] === undefined) delete value[name];
   return value;
 }

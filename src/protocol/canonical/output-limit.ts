@@ -1,15 +1,15 @@
-import { type Target } from './dialect';
+import { type EncodingTarget } from './dialect';
 import { type CanonicalRequest } from './request';
 import { type Tally } from './tally';
 
-/** It is no more than the model writes: vendors refuse a limit above it. */
+/** Caps the limit at the model's maximum: vendors refuse a higher one. */
 export function outputLimit(
   { maxOutputTokens: limit }: Pick<CanonicalRequest, 'maxOutputTokens'>,
-  { facts }: Target,
+  { facts }: EncodingTarget,
   tally: Tally,
 ): number | undefined {
-  const most = facts?.maxOutput;
-  if (limit === undefined || most === undefined || limit <= most) return limit;
-  tally.approximated('max_tokens', `this model writes at most ${most}`, `max_tokens.${limit}`);
-  return most;
+  const maxOutput = facts?.maxOutput;
+  if (limit === undefined || maxOutput === undefined || limit <= maxOutput) return limit;
+  tally.approximated('max_tokens', `this model writes at most ${maxOutput}`, `max_tokens.${limit}`);
+  return maxOutput;
 }

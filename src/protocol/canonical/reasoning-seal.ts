@@ -1,31 +1,29 @@
 import { hash } from 'node:crypto';
 import { type DialectName, type ReasoningBlock } from './request';
 
-/** An answer of ours says this in place of a signature that there is not. */
+/** Placeholder for a missing signature in a converted response. */
 export const UNSIGNED = 'svc1.unsigned';
 
 const SEAL = /^svc1\.(chat|messages|responses)\.(shown|hidden)\.([0-9a-f]{12})\.([0-9a-f]{12})\.(.*)$/s;
 
 const digest = (text: string): string => hash('sha256', text).slice(0, 12);
 
-/** The mark names the account that a signature is of. */
 export const laneMark = (account: string): string => digest(account);
 
-type Signed = Pick<ReasoningBlock, 'text' | 'origin' | 'redacted'> & { readonly signature: string };
+type SignedReasoning = Pick<ReasoningBlock, 'text' | 'origin' | 'redacted'> & { readonly signature: string };
 
 /**
- * A signature goes to a caller of another dialect in this form. It has its dialect, its lane, and a digest of
- * the text that it was given for. Suppliers refuse a signature with another text.
+ * The form in which a signature is sent to a caller of another dialect: with its dialect, its lane and a digest of the
+ * signed text. Suppliers refuse a signature with another text.
  */
-export const sealed = ({ text, origin, redacted, signature }: Signed, lane: string): string =>
+export const sealReasoning = ({ text, origin, redacted, signature }: SignedReasoning, lane: string): string =>
   `svc1.${origin}.${redacted ? 'hidden' : 'shown'}.${lane}.${digest(text)}.${signature}`;
 
-/** A caller's signature was sealed here. */
 export const isSealed = (signature: unknown): boolean =>
   typeof signature === 'string' && (signature === UNSIGNED || SEAL.test(signature));
 
-/** A caller brings back a signature of `dialect`; a text that was changed has none. */
-export function opened(
+/** Unseals a signature that a caller of `dialect` returns; a changed text loses its signature. */
+export function unsealReasoning(
   signature: string | undefined,
   text: string,
   dialect: DialectName,
@@ -33,17 +31,16 @@ export function opened(
   if (signature === undefined || signature === '' || signature === UNSIGNED) return { origin: 'chat' };
   const parts = SEAL.exec(signature);
   if (parts === null) return { origin: dialect, signature };
-  const [, origin, shown, lane, of, inner] = parts;
-  if (of !== digest(text)) return { origin: origin as DialectName };
-  const hidden = shown === 'hidden' ? { redacted: true } : {};
+  const [, origin, visibility, lane, textDigest, inner] = parts;
+  if (textDigest !== digest(text)) return { origin: origin as DialectName };
+  const hidden = visibility === 'hidden' ? { redacted: true } : {};
   return { origin: origin as DialectName, signature: inner!, lane: lane!, ...hidden };
 }
 
-/** A supplier of this dialect can read the reasoning again where this holds. */
-export type ReadsReasoning = (signature: string, lane: string | undefined) => boolean;
+export type ReasoningPredicate = (signature: string, lane: string | undefined) => boolean;
 
 export const isReadable = (
   { origin, signature, lane }: Pick<ReasoningBlock, 'origin' | 'signature' | 'lane'>,
   dialect: DialectName,
-  reads: ReadsReasoning = () => true,
-): boolean => origin === dialect && signature !== undefined && reads(signature, lane);
+  accepts: ReasoningPredicate = () => true,
+): boolean => origin === dialect && signature !== undefined && accepts(signature, lane);

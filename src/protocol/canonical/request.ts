@@ -2,26 +2,25 @@ import type { DialectName } from '#extension';
 export type { DialectName };
 export type JsonObject = Record<string, unknown>;
 
-/** A field that only some dialects know. It travels to a target of those dialects and to no other. */
+/** A field that only some dialects know; it is sent to targets of those dialects only. */
 export interface Opaque {
   readonly dialects: readonly DialectName[];
   readonly field: string;
-  /** It stood here in the caller's body. */
+  /** Path in the caller's body. */
   readonly at: string;
   readonly value: unknown;
-  /** Without it the answer would not be what was asked for: a target that cannot carry it refuses. */
+  /** Marks a field without which the response would be wrong: a target that cannot carry it refuses the request. */
   readonly essential?: { readonly details?: Record<string, unknown> };
 }
 
-/** Every part of a request has these besides its content. */
-export interface Part {
-  /** It stood here in the caller's body, for refusals and for the list of what was dropped. */
+export interface RequestPart {
+  /** Path in the caller's body, for refusals and the list of dropped parts. */
   readonly at: string;
   readonly cacheControl?: JsonObject;
   readonly opaque?: readonly Opaque[];
 }
 
-export interface TextBlock extends Part {
+export interface TextBlock extends RequestPart {
   readonly type: 'text';
   readonly text: string;
 }
@@ -30,69 +29,68 @@ export type Source =
   | { readonly kind: 'data'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string };
 
-export interface ImageBlock extends Part {
+export interface ImageBlock extends RequestPart {
   readonly type: 'image';
   readonly source: Source;
   readonly detail?: string;
 }
 
-export interface DocumentBlock extends Part {
+export interface DocumentBlock extends RequestPart {
   readonly type: 'document';
   readonly source: Source | { readonly kind: 'text'; readonly text: string };
   readonly title?: string;
 }
 
-interface AudioBlock extends Part {
+interface AudioBlock extends RequestPart {
   readonly type: 'audio';
   readonly data: string;
   readonly format: string;
 }
 
-export interface ToolUseBlock extends Part {
+export interface ToolUseBlock extends RequestPart {
   readonly type: 'tool-use';
   readonly id: string;
   readonly name: string;
   readonly namespace?: string;
-  /** JSON text; for a custom tool the plain text it was called with. */
+  /** JSON text, or the plain text of a custom tool's call. */
   readonly arguments: string;
   readonly custom?: boolean;
-  /** The call as its own dialect has it, where it is no function's. */
+  /** The call in its own dialect, if it is no function call. */
   readonly item?: JsonObject;
 }
 
-export interface ToolResultBlock extends Part {
+export interface ToolResultBlock extends RequestPart {
   readonly type: 'tool-result';
   readonly toolUseId: string;
   readonly blocks: readonly ContentBlock[];
   readonly isError?: boolean;
   readonly custom?: boolean;
-  /** It is as its own dialect has it, where it is no function's. */
+  /** The result in its own dialect, if it is no function result. */
   readonly item?: JsonObject;
 }
 
-export interface ReasoningBlock extends Part {
+export interface ReasoningBlock extends RequestPart {
   readonly type: 'reasoning';
   readonly text: string;
-  /** Only this dialect understands the signature. */
+  /** The only dialect that can read the signature. */
   readonly origin: DialectName;
   readonly signature?: string;
-  /** This lane signed it, where the signature says so. */
+  /** The lane that signed it, if the signature names one. */
   readonly lane?: string;
-  /** The text is hidden; the signature is all there is. */
+  /** Whether the text is hidden, so that only the signature is available. */
   readonly redacted?: boolean;
 }
 
-interface RefusalBlock extends Part {
+interface RefusalBlock extends RequestPart {
   readonly type: 'refusal';
   readonly text: string;
 }
 
 /** A block that only its own dialect knows. */
-export interface OpaqueBlock extends Part {
+export interface OpaqueBlock extends RequestPart {
   readonly type: 'opaque';
   readonly dialect: DialectName;
   readonly value: JsonObject;
-  /** This text may stand in its place elsewhere. */
   readonly text?: string;
   readonly essential: boolean;
 }
@@ -100,43 +98,42 @@ export interface OpaqueBlock extends Part {
 export type ContentBlock = TextBlock | ImageBlock | DocumentBlock | AudioBlock | OpaqueBlock;
 export type AssistantBlock = TextBlock | ToolUseBlock | ReasoningBlock | RefusalBlock | OpaqueBlock;
 
-export interface SystemTurn extends Part {
+export interface SystemTurn extends RequestPart {
   readonly role: 'system';
   readonly developer?: boolean;
   readonly blocks: readonly TextBlock[];
 }
-interface UserTurn extends Part {
+interface UserTurn extends RequestPart {
   readonly role: 'user';
   readonly blocks: readonly ContentBlock[];
 }
-export interface AssistantTurn extends Part {
+export interface AssistantTurn extends RequestPart {
   readonly role: 'assistant';
   readonly blocks: readonly AssistantBlock[];
 }
-/** The results of one round of tool calls. */
-export interface ToolTurn extends Part {
+export interface ToolTurn extends RequestPart {
   readonly role: 'tool';
   readonly results: readonly ToolResultBlock[];
 }
-export type Turn = SystemTurn | UserTurn | AssistantTurn | ToolTurn;
+export type CanonicalTurn = SystemTurn | UserTurn | AssistantTurn | ToolTurn;
 
 export interface Namespace {
   readonly name: string;
   readonly description?: string;
 }
 
-interface FunctionTool extends Part {
+interface FunctionTool extends RequestPart {
   readonly kind: 'function';
   readonly name: string;
   readonly namespace?: Namespace;
   readonly description?: string;
   readonly schema?: JsonObject;
   readonly strict?: boolean;
-  /** It names a tool that the caller knows by another item than a function's. */
+  /** Item type of a tool that the caller knows as something other than a function. */
   readonly item?: string;
 }
 /** A tool that is called with plain text instead of JSON. */
-interface CustomTool extends Part {
+interface CustomTool extends RequestPart {
   readonly kind: 'custom';
   readonly name: string;
   readonly namespace?: Namespace;
@@ -144,7 +141,7 @@ interface CustomTool extends Part {
   readonly format?: JsonObject;
 }
 /** A tool that the supplier runs itself or was trained on. */
-export interface OpaqueTool extends Part {
+export interface OpaqueTool extends RequestPart {
   readonly kind: 'opaque';
   readonly dialect: DialectName;
   readonly name?: string;
@@ -178,7 +175,7 @@ export interface ReasoningRequest {
   readonly mode?: 'off' | 'adaptive' | 'between-tools' | 'budget';
   readonly budgetTokens?: number;
   readonly effort?: string;
-  /** The caller wants to see so much of it: `summary` in responses, `display` in messages. */
+  /** How much reasoning the caller wants to see: `summary` in responses, `display` in messages. */
   readonly summary?: string;
   readonly display?: string;
 }
@@ -186,9 +183,9 @@ export interface ReasoningRequest {
 export interface CanonicalRequest {
   readonly source: DialectName;
   readonly model: string;
-  /** These turns stand before the conversation; instructions given in the middle are turns, too. */
+  /** Turns before the conversation; instructions in the middle remain turns. */
   readonly system: readonly SystemTurn[];
-  readonly turns: readonly Turn[];
+  readonly turns: readonly CanonicalTurn[];
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice;
   readonly parallelTools?: boolean;

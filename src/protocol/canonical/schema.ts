@@ -2,8 +2,7 @@ import { JsonText } from '../../kernel';
 import { isRecord } from '../usage';
 import { type JsonObject } from './request';
 
-/** The schemas directly inside a schema. */
-function children(schema: JsonObject): JsonObject[] {
+function childSchemas(schema: JsonObject): JsonObject[] {
   const maps = [schema.properties, schema.$defs, schema.definitions].filter(isRecord);
   const lists = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].filter((list) =>
     Array.isArray(list),
@@ -16,36 +15,39 @@ function children(schema: JsonObject): JsonObject[] {
 const isObjectSchema = (schema: JsonObject): boolean =>
   schema.type === 'object' || isRecord(schema.properties);
 
-/** https://platform.openai.com/docs/guides/structured-outputs (2026-11-26): of choices, strict mode knows `anyOf`. */
-const NOT_STRICT = ['oneOf', 'allOf', 'not', 'if', 'then', 'else', 'patternProperties'] as const;
+/**
+ * https://platform.openai.com/docs/guides/structured-outputs (2026-11-26): strict mode supports no composition except
+ * `anyOf`.
+ */
+const UNSUPPORTED_IN_STRICT = ['oneOf', 'allOf', 'not', 'if', 'then', 'else', 'patternProperties'] as const;
 
 /** Strict mode of the OpenAI dialects: every object closed, every property required, no choice but `anyOf`. */
 export function isStrictSchema(schema: JsonObject): boolean {
-  if (NOT_STRICT.some((name) => schema[name] !== undefined)) return false;
+  if (UNSUPPORTED_IN_STRICT.some((name) => schema[name] !== undefined)) return false;
   if (isObjectSchema(schema)) {
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
     const properties = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
     if (schema.additionalProperties !== false || !properties.every((name) => required.has(name)))
       return false;
   }
-  return children(schema).every(isStrictSchema);
+  return childSchemas(schema).every(isStrictSchema);
 }
 
-/** Some object of the schema expressly takes further properties. */
+/** Whether some object of the schema explicitly allows additional properties. */
 export function isOpenSchema(schema: JsonObject): boolean {
-  const { additionalProperties: more } = schema;
-  const open = isObjectSchema(schema) && more !== undefined && more !== false;
-  return open || children(schema).some(isOpenSchema);
+  const { additionalProperties: additional } = schema;
+  const open = isObjectSchema(schema) && additional !== undefined && additional !== false;
+  return open || childSchemas(schema).some(isOpenSchema);
 }
 
-/** The same schema with every object closed that did not say whether it is. */
+/** A copy in which every object without `additionalProperties` is closed. */
 export function closedSchema(schema: JsonObject): JsonObject {
   const copy = copyOf(schema) as JsonObject;
   close(copy);
   return copy;
 }
 
-/** Numbers that are kept as texts are shared. */
+/** Deep copy; JsonText values, which keep numbers as text, are shared. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isRecord(value) || value instanceof JsonText) return value;
@@ -54,5 +56,5 @@ function copyOf(value: unknown): unknown {
 
 function close(schema: JsonObject): void {
   if (isObjectSchema(schema)) schema.additionalProperties ??= false;
-  children(schema).forEach(close);
+  childSchemas(schema).forEach(close);
 }

@@ -6,10 +6,10 @@ export type { Dropped };
 
 type Loss = Dropped['loss'];
 
-const MOST_ENTRIES = 200;
+const MAX_ENTRIES = 200;
 const position = /(^|\.)\d+(?=\.|$)/g;
 
-/** Counts what a translation loses. One entry a field and reason, however often it occurs. */
+/** Counts what a conversion loses, with one entry per field and reason. */
 export class Tally {
   private readonly entries = new Map<string, { -readonly [name in keyof Dropped]: Dropped[name] }>();
 
@@ -22,8 +22,8 @@ export class Tally {
   }
 
   /**
-   * Puts what the target knows into the body, counts the rest, and refuses for what cannot be done without. The region
-   * is obeyed by the choice of the lane.
+   * Copies fields that the target knows into the body, counts the others as dropped, and refuses if one is essential.
+   * `region` is fulfilled by the choice of the lane.
    */
   carry(target: DialectName, body: JsonObject, opaque: readonly Opaque[] | undefined): void {
     for (const { dialects, field, at, value, essential } of opaque ?? []) {
@@ -42,12 +42,12 @@ export class Tally {
     const key = `${loss} ${path} ${reason}`;
     const entry = this.entries.get(key);
     if (entry) entry.count += 1;
-    else if (this.entries.size < MOST_ENTRIES)
+    else if (this.entries.size < MAX_ENTRIES)
       this.entries.set(key, { loss, path, reason, at, count: 1, ...(name !== undefined && { name }) });
     else this.overflow();
   }
 
-  /** Names come from the caller, so their number is bounded; what is beyond is still counted. */
+  /** Names come from the caller, so their number is limited; further ones are counted together. */
   private overflow(): void {
     const key = 'more';
     const entry = this.entries.get(key);

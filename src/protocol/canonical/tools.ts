@@ -13,9 +13,9 @@ import {
 import { isStrictSchema } from './schema';
 import { type Tally } from './tally';
 
-const LONGEST_USER = 64;
+const MAX_USER_LENGTH = 64;
 
-/** A tool that the target does not have; callers know it by its type. */
+/** Drops a tool that the target does not have, named by its type as the caller knows it. */
 export function dropTool({ at, value }: OpaqueTool, tally: Tally): void {
   const type = String(value.type);
   tally.dropped(at, `the target has no tool of the type ${type}`, `tools.${type}`);
@@ -23,7 +23,7 @@ export function dropTool({ at, value }: OpaqueTool, tally: Tally): void {
 
 export const isNamed = (tool: Tool): tool is NamedTool => tool.kind !== 'opaque';
 
-/** Without any tool there is nothing to choose, and a request for a tool alone is another request. */
+/** Without any tool there is nothing to choose, and a request that has only tools would become a different one. */
 export function refuseWithoutTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): void {
   if (toolChoice?.mode === 'none') return;
   if (toolChoice?.mode === 'tool' || toolChoice?.mode === 'required') {
@@ -41,7 +41,7 @@ export function refuseWithoutTools({ tools, toolChoice }: CanonicalRequest, tall
   if (toolChoice !== undefined) tally.dropped('tool_choice', 'there is no tool to choose');
 }
 
-/** The choice as far as the target has the tools: one that cannot be offered cannot be chosen. */
+/** The tool choice restricted to tools that can be offered to the target. */
 export function choiceFor(
   { toolChoice, tools }: CanonicalRequest,
   target: DialectName,
@@ -58,7 +58,7 @@ export function choiceFor(
   return { ...toolChoice, tools: toolChoice.tools.filter((tool) => !isMissing(tool)) };
 }
 
-/** A tool that takes plain text looks so to a model that knows only functions. */
+/** Schema of a plain-text tool as offered to a model that supports functions only. */
 export const CUSTOM_TOOL_SCHEMA = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -66,14 +66,14 @@ export const CUSTOM_TOOL_SCHEMA = {
   additionalProperties: false,
 };
 
-/** Strict here asks more of a schema than elsewhere; one that does not meet it would be refused. */
+/** Strict mode demands more of a schema here than elsewhere; a schema that does not comply would be refused. */
 export function strictFor(tool: Extract<Tool, { kind: 'function' }>, tally: Tally): boolean | undefined {
   if (!tool.strict || !tool.schema || isStrictSchema(tool.schema)) return tool.strict;
   tally.dropped(`${tool.at}.strict`, 'the schema has optional or further properties');
   return undefined;
 }
 
-/** The same for the schema of an answer; without a word of the caller, it is strict where it can be. */
+/** Strict mode for a response schema; defaults to strict if the schema allows it. */
 export function strictFormat(
   { schema, strict }: Extract<ResponseFormat, { type: 'schema' }>,
   tally: Tally,
@@ -93,9 +93,9 @@ export function choiceOf(
   return wrap({ mode: choice.required ? 'required' : 'auto', tools: choice.tools.map(reference) });
 }
 
-/** Some clients put a whole session into it; the field is made for a short identifier. */
+/** Some clients put a complete session into this field, which is meant for a short identifier. */
 export function userOf({ user, source }: CanonicalRequest, tally: Tally): string | undefined {
-  if (user === undefined || source !== 'messages' || user.length <= LONGEST_USER) return user;
-  tally.dropped('metadata.user_id', `longer than ${LONGEST_USER} characters`);
+  if (user === undefined || source !== 'messages' || user.length <= MAX_USER_LENGTH) return user;
+  tally.dropped('metadata.user_id', `longer than ${MAX_USER_LENGTH} characters`);
   return undefined;
 }

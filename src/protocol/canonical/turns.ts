@@ -5,13 +5,15 @@ import {
   type SystemTurn,
   type TextBlock,
   type ToolResultBlock,
-  type Turn,
+  type CanonicalTurn,
 } from './request';
 import { type Tally } from './tally';
 import { unsupported } from './fields';
 
-/** Splits what stands before the conversation from the conversation. */
-export function splitSystem(turns: readonly Turn[]): { system: SystemTurn[]; turns: Turn[] } {
+export function splitSystem(turns: readonly CanonicalTurn[]): {
+  system: SystemTurn[];
+  turns: CanonicalTurn[];
+} {
   const system: SystemTurn[] = [];
   for (const turn of turns) {
     if (turn.role !== 'system') break;
@@ -24,43 +26,46 @@ const callIds = (turn: AssistantTurn): Set<string> =>
   new Set(turn.blocks.flatMap((block) => (block.type === 'tool-use' ? [block.id] : [])));
 
 /**
- * Every dialect wants the results of a round right behind its calls, as one group. Words in between are said
- * after them; results that arrive in several turns become one.
+ * Groups all results of a round directly after its calls, as every dialect requires. Turns in between are moved after
+ * them.
  */
-export function resultsBehindCalls(turns: readonly Turn[]): Turn[] {
-  const ordered: Turn[] = [];
+export function groupToolResults(turns: readonly CanonicalTurn[]): CanonicalTurn[] {
+  const ordered: CanonicalTurn[] = [];
   for (let at = 0; at < turns.length; at++) {
     const turn = turns[at]!;
     ordered.push(turn);
     if (turn.role !== 'assistant') continue;
     const open = callIds(turn);
     const results: ToolResultBlock[] = [];
-    const between: Turn[] = [];
+    const interleaved: CanonicalTurn[] = [];
     let next = at + 1;
     for (; open.size > 0 && next < turns.length && turns[next]!.role !== 'assistant'; next++) {
       const following = turns[next]!;
-      if (following.role !== 'tool') between.push(following);
+      if (following.role !== 'tool') interleaved.push(following);
       else {
         results.push(...following.results);
         for (const { toolUseId } of following.results) open.delete(toolUseId);
       }
     }
     if (results.length > 0) ordered.push({ role: 'tool', at: results[0]!.at, results });
-    ordered.push(...between);
+    ordered.push(...interleaved);
     at = next - 1;
   }
   return ordered;
 }
 
-/** The model is in the middle of a round of tool calls where a turn is returned. */
-export function awaitsAnswerToTools(turns: readonly Turn[]): AssistantTurn | undefined {
+/**
+ * Returns the assistant turn whose tool results end the conversation; undefined if the model is not in a round of tool
+ * calls.
+ */
+export function findPendingToolTurn(turns: readonly CanonicalTurn[]): AssistantTurn | undefined {
   const last = turns.findLastIndex((turn) => turn.role === 'assistant');
   const turn = turns[last];
   if (turn?.role !== 'assistant' || turns[last + 1]?.role !== 'tool') return undefined;
   return turn;
 }
 
-/** A block that only one dialect knows becomes a text in its place, nothing, or a refusal. */
+/** Converts a block of another dialect to text if it has one; drops it if it is not essential, otherwise refuses. */
 export function foreignBlock(block: OpaqueBlock, tally: Tally): TextBlock | undefined {
   if (block.text !== undefined) {
     tally.approximated(block.at, 'carried as plain text');
@@ -76,5 +81,5 @@ export function countDetail({ detail, at }: ImageBlock, tally: Tally): void {
   if (detail !== undefined && detail !== 'auto') tally.dropped(`${at}.detail`, 'unknown to the target');
 }
 
-export const joinText = (blocks: readonly { readonly text: string }[], between: string): string =>
-  blocks.map((block) => block.text).join(between);
+export const joinText = (blocks: readonly { readonly text: string }[], separator: string): string =>
+  blocks.map((block) => block.text).join(separator);

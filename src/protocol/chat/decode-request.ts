@@ -3,7 +3,7 @@ import {
   attempt,
   type CanonicalRequest,
   type DialectName,
-  Fields,
+  FieldReader,
   join,
   malformed,
   type Opaque,
@@ -16,8 +16,8 @@ import {
 } from '../canonical';
 import { decodeMessage, mergeToolTurns } from './decode-content';
 
-/** These fields mean the same in responses. */
-const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
+/** Fields with the same meaning in responses. */
+const SHARED_FIELDS: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_key: ['chat', 'responses'],
   prompt_cache_retention: ['chat', 'responses'],
   safety_identifier: ['chat', 'responses'],
@@ -26,16 +26,16 @@ const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
 
 export function decodeChatRequest(body: unknown): Result<CanonicalRequest, Fault> {
   return attempt(() => {
-    const fields = new Fields(body, '');
+    const fields = new FieldReader(body, '');
     const messages = fields.list('messages');
     if (!messages || messages.length === 0) throw malformed('messages', 'a list of at least one message');
     const turns = messages.map((message, index) => decodeMessage(message, `messages.${index}`));
     const options = fields.fields('stream_options');
     const effort = fields.text('reasoning_effort');
-    const wanted = fields.opaque('functions', ['chat'], {});
+    const functions = fields.opaque('functions', ['chat'], {});
     const request: CanonicalRequest = {
       source: 'chat',
-      model: fields.needText('model'),
+      model: fields.requireText('model'),
       ...splitSystem(mergeToolTurns(turns)),
       tools: fields.each('tools', decodeTool),
       toolChoice: decodeChoice(fields),
@@ -57,77 +57,81 @@ export function decodeChatRequest(body: unknown): Result<CanonicalRequest, Fault
     };
     fields.skip('max_tokens');
     const opaque = [
-      ...(wanted ? [wanted] : []),
+      ...(functions ? [functions] : []),
       ...essentials(fields),
-      ...fields.rest('chat', SPELLED_ALIKE),
+      ...fields.rest('chat', SHARED_FIELDS),
     ];
-    return { ...request, opaque: options ? [...opaque, ...options.rest('chat').map(nested)] : opaque };
+    return { ...request, opaque: options ? [...opaque, ...options.rest('chat').map(withoutTarget)] : opaque };
   });
 }
 
-/** A leftover of `stream_options` is counted, but has no place at the top of a body. */
-const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
+/** An unread field of `stream_options` is counted, but cannot be sent at the top level of a body. */
+const withoutTarget = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 
 const effortOf = (effort: string): CanonicalRequest['reasoning'] =>
   effort === 'none' ? { mode: 'off' } : { effort };
 
-/** These change the answer so much that without them it would not be an answer to this request. */
-function essentials(fields: Fields): Opaque[] {
+/** Fields that change the response so much that it would be wrong without them. */
+function essentials(fields: FieldReader): Opaque[] {
   const choices = fields.count('n');
   const modalities = fields.list('modalities');
-  const speaks = modalities?.some((modality) => modality !== 'text');
+  const wantsAudio = modalities?.some((modality) => modality !== 'text');
   return [
     choices !== undefined && choices > 1 ? fields.opaque('n', ['chat'], {}) : undefined,
-    speaks ? fields.opaque('modalities', ['chat'], {}) : undefined,
+    wantsAudio ? fields.opaque('modalities', ['chat'], {}) : undefined,
     fields.opaque('function_call', ['chat'], {}),
   ].filter((opaque) => opaque !== undefined);
 }
 
-function stopsOf(fields: Fields): readonly string[] | undefined {
+function stopsOf(fields: FieldReader): readonly string[] | undefined {
   const stop = fields.raw('stop');
   if (stop === undefined) return undefined;
   if (typeof stop === 'string') return [stop];
   return fields.list('stop')!.map((value, index) => textAt(value, join('stop', index)));
 }
 
-function decodeFormat(fields: Fields): ResponseFormat | undefined {
+function decodeFormat(fields: FieldReader): ResponseFormat | undefined {
   const format = fields.fields('response_format');
   if (!format) return undefined;
-  const type = format.needText('type');
+  const type = format.requireText('type');
   if (type === 'text') return { type };
   if (type === 'json_object') return { type: 'json' };
   if (type !== 'json_schema') throw malformed(format.path('type'), "'text', 'json_object' or 'json_schema'");
-  const declared = format.needFields('json_schema');
+  const declared = format.requireFields('json_schema');
   return {
     type: 'schema',
     schema: declared.record('schema') ?? {},
-    name: declared.needText('name'),
+    name: declared.requireText('name'),
     description: declared.text('description'),
     strict: declared.flag('strict'),
   };
 }
 
-function decodeTool(tool: Fields): Tool {
-  const type = tool.needText('type');
+function decodeTool(tool: FieldReader): Tool {
+  const type = tool.requireText('type');
   if (type !== 'function' && type !== 'custom') {
     return { kind: 'opaque', dialect: 'chat', value: tool.all(), at: tool.at };
   }
-  const declared = tool.needFields(type);
-  const named = { name: declared.needText('name'), description: declared.text('description'), at: tool.at };
+  const declared = tool.requireFields(type);
+  const named = {
+    name: declared.requireText('name'),
+    description: declared.text('description'),
+    at: tool.at,
+  };
   const cacheControl = tool.record('cache_control');
   if (type === 'custom') return { kind: 'custom', ...named, format: declared.record('format'), cacheControl };
   const schema = declared.record('parameters');
   const strict = declared.flag('strict');
-  const opaque = [...tool.rest('chat'), ...declared.rest('chat').map(nested)];
+  const opaque = [...tool.rest('chat'), ...declared.rest('chat').map(withoutTarget)];
   return { kind: 'function', ...named, schema, strict, cacheControl, ...(opaque.length > 0 && { opaque }) };
 }
 
-function decodeChoice(fields: Fields): ToolChoice | undefined {
+function decodeChoice(fields: FieldReader): ToolChoice | undefined {
   const value = fields.raw('tool_choice');
   if (value === undefined) return undefined;
   if (value === 'auto' || value === 'none' || value === 'required') return { mode: value };
   if (typeof value === 'string') throw malformed('tool_choice', "'auto', 'none', 'required' or a tool");
-  const choice = fields.needFields('tool_choice');
+  const choice = fields.requireFields('tool_choice');
   if (choice.raw('type') !== 'allowed_tools') return { mode: 'tool', tool: decodeReference(choice) };
   const allowed = choice.fields('allowed_tools') ?? choice;
   return {
@@ -137,10 +141,10 @@ function decodeChoice(fields: Fields): ToolChoice | undefined {
   };
 }
 
-function decodeReference(reference: Fields): ToolReference {
-  const type = reference.needText('type');
+function decodeReference(reference: FieldReader): ToolReference {
+  const type = reference.requireText('type');
   if (type !== 'function' && type !== 'custom')
     throw malformed(reference.path('type'), "'function' or 'custom'");
-  const name = reference.needFields(type).needText('name');
+  const name = reference.requireFields(type).requireText('name');
   return type === 'custom' ? { name, custom: true } : { name };
 }

@@ -5,27 +5,26 @@ import {
   foreignBlock,
   joinText,
   type JsonObject,
-  type Target,
+  type EncodingTarget,
   type TextBlock,
   type Tally,
   type ToolNames,
   type ToolResultBlock,
-  type Turn,
+  type CanonicalTurn,
   unsupported,
 } from '../canonical';
 import { urlOf } from './decode-content';
 
-/** Writes the conversation as chat messages. */
 export class MessageWriter {
   readonly messages: JsonObject[] = [];
 
   constructor(
     private readonly tally: Tally,
     private readonly names: ToolNames,
-    private readonly target: Target,
+    private readonly target: EncodingTarget,
   ) {}
 
-  turn(turn: Turn): void {
+  turn(turn: CanonicalTurn): void {
     const first = this.messages.length;
     switch (turn.role) {
       case 'system':
@@ -62,7 +61,7 @@ export class MessageWriter {
       if (block.cacheControl) this.tally.dropped(`${block.at}.cache_control`, 'unknown to the target');
       switch (block.type) {
         case 'text':
-          texts.push(this.own({ type: 'text', text: block.text }, block));
+          texts.push(this.withOpaque({ type: 'text', text: block.text }, block));
           break;
         case 'refusal':
           message.refusal = `${typeof message.refusal === 'string' ? message.refusal : ''}${block.text}`;
@@ -84,11 +83,11 @@ export class MessageWriter {
           }
           break;
         case 'tool-use':
-          calls.push(this.own(this.call(block), block));
+          calls.push(this.withOpaque(this.call(block), block));
           break;
         case 'opaque': {
-          const stand = block.dialect === 'chat' ? undefined : foreignBlock(block, this.tally);
-          if (stand) texts.push({ type: 'text', text: stand.text });
+          const replacement = block.dialect === 'chat' ? undefined : foreignBlock(block, this.tally);
+          if (replacement) texts.push({ type: 'text', text: replacement.text });
           break;
         }
       }
@@ -112,9 +111,9 @@ export class MessageWriter {
     return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } };
   }
 
-  /** Only text may answer a tool here; pictures and files follow as the user's. */
+  /** Only text can be a tool result in this dialect; images and files follow in a user message. */
   private results(results: readonly ToolResultBlock[]): void {
-    const shown: JsonObject[] = [];
+    const media: JsonObject[] = [];
     for (const result of results) {
       const texts: TextBlock[] = [];
       for (const block of result.blocks) {
@@ -123,7 +122,7 @@ export class MessageWriter {
           texts.push(...[foreignBlock(block, this.tally)].filter((text) => !!text));
         else {
           this.tally.approximated(block.at, 'moved from the tool result to a user message');
-          shown.push(
+          media.push(
             { type: 'text', text: `Returned by the tool call ${result.toolUseId}:` },
             this.part(block),
           );
@@ -133,32 +132,32 @@ export class MessageWriter {
       if (result.cacheControl) this.tally.dropped(`${result.at}.cache_control`, 'unknown to the target');
       const content =
         texts.length === 0 && result.blocks.length > 0 ? 'See the next message.' : this.content(texts);
-      this.messages.push(this.own({ role: 'tool', tool_call_id: result.toolUseId, content }, result));
+      this.messages.push(this.withOpaque({ role: 'tool', tool_call_id: result.toolUseId, content }, result));
     }
-    if (shown.length > 0) this.messages.push({ role: 'user', content: shown });
+    if (media.length > 0) this.messages.push({ role: 'user', content: media });
   }
 
   private content(blocks: readonly ContentBlock[]): string | JsonObject[] {
     return contentOf(
       blocks.flatMap((block) => {
-        const known =
+        const converted =
           block.type === 'opaque' && block.dialect !== 'chat' ? foreignBlock(block, this.tally) : block;
-        return known ? [this.part(known)] : [];
+        return converted ? [this.part(converted)] : [];
       }),
     );
   }
 
   private part(block: ContentBlock): JsonObject {
     if (block.cacheControl) this.tally.dropped(`${block.at}.cache_control`, 'unknown to the target');
-    return this.own(this.bare(block), block);
+    return this.withOpaque(this.contentPart(block), block);
   }
 
-  private own(value: JsonObject, block: { readonly opaque?: ContentBlock['opaque'] }): JsonObject {
+  private withOpaque(value: JsonObject, block: { readonly opaque?: ContentBlock['opaque'] }): JsonObject {
     this.tally.carry('chat', value, block.opaque);
     return value;
   }
 
-  private bare(block: ContentBlock): JsonObject {
+  private contentPart(block: ContentBlock): JsonObject {
     switch (block.type) {
       case 'text':
         return { type: 'text', text: block.text };
@@ -191,7 +190,6 @@ export class MessageWriter {
   }
 }
 
-/** One plain text is written as a string, which every supplier of this dialect takes. */
 function contentOf(parts: readonly JsonObject[]): string | JsonObject[] {
   if (parts.length === 0) return '';
   const [only] = parts;

@@ -9,15 +9,15 @@ import {
   type EncodedRequest,
   isNamed,
   type JsonObject,
-  needSomething,
+  requireContent,
   outputLimit,
-  present,
+  withoutUndefined,
   refuseWithoutTools,
-  resultsBehindCalls,
+  groupToolResults,
   strictFor,
   strictFormat,
   Tally,
-  type Target,
+  type EncodingTarget,
   type Tool,
   ToolNames,
   type ToolReference,
@@ -27,31 +27,31 @@ import {
 import { effortFor } from '../effort';
 import { MessageWriter } from './encode-content';
 
-const LONGEST_TOOL_NAME = 64;
-const MOST_STOPS = 4;
+const MAX_TOOL_NAME_LENGTH = 64;
+const MAX_STOP_SEQUENCES = 4;
 
 export function encodeChatRequest(
-  given: CanonicalRequest,
-  options: Target = {},
+  input: CanonicalRequest,
+  options: EncodingTarget = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
-    const request = withClientTools(given, 'chat');
-    const own = request.source === 'chat';
-    const reasoningHistory = own || options.facts?.reasoningHistory === true;
-    const target: Target = { customTools: own, reasoningHistory, ...options };
+    const request = withClientTools(input, 'chat');
+    const isNative = request.source === 'chat';
+    const reasoningHistory = isNative || options.facts?.reasoningHistory === true;
+    const target: EncodingTarget = { customTools: isNative, reasoningHistory, ...options };
     const tally = new Tally();
-    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
+    const names = new ToolNames(MAX_TOOL_NAME_LENGTH, request.tools.filter(isNamed), target.customTools);
     const writer = new MessageWriter(tally, names, target);
     for (const turn of request.system) writer.turn(turn);
-    const format = encodeFormat(request, { own, writer, target, tally });
-    for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
-    needSomething(writer.messages, request);
+    const format = encodeFormat(request, { own: isNative, writer, target, tally });
+    for (const turn of groupToolResults(request.turns)) writer.turn(turn);
+    requireContent(writer.messages, request);
     const effort = chatEffort(request, target, tally);
-    const body = present({
+    const body = withoutUndefined({
       model: target.model ?? request.model,
       messages: writer.messages,
       ...sampling(request, isThinking(effort, target), target, tally),
-      [target.limitField ?? 'max_completion_tokens']: own
+      [target.limitField ?? 'max_completion_tokens']: isNative
         ? request.maxOutputTokens
         : outputLimit(request, target, tally),
       response_format: format,
@@ -61,13 +61,13 @@ export function encodeChatRequest(
       stream_options: request.stream && request.includeUsage ? { include_usage: true } : undefined,
     });
     tally.carry('chat', body, request.opaque);
-    if (!own) leaveOutRefused(body, target, tally);
+    if (!isNative) dropRefusedFields(body, target, tally);
     return { body, dropped: tally.list(), reply: { tools: names } };
   });
 }
 
-/** Where an effort beside tools is refused, the tools go before it. */
-function chatEffort(request: CanonicalRequest, target: Target, tally: Tally): string | undefined {
+/** Resolves models that refuse an effort in addition to tools: the tools take precedence. */
+function chatEffort(request: CanonicalRequest, target: EncodingTarget, tally: Tally): string | undefined {
   const effort = effortFor(request, target, tally, 'chat');
   const rule = request.tools.length > 0 ? target.facts?.chat : undefined;
   if (rule === 'tools-with-none') {
@@ -79,11 +79,10 @@ function chatEffort(request: CanonicalRequest, target: Target, tally: Tally): st
   return undefined;
 }
 
-const isThinking = (effort: string | undefined, { facts }: Target): boolean =>
+const isThinking = (effort: string | undefined, { facts }: EncodingTarget): boolean =>
   effort === undefined ? facts?.thinking?.unasked === true : effort !== 'none';
 
-/** This model refuses these fields of the interface, in whichever dialect it was asked. */
-function leaveOutRefused(body: JsonObject, { facts }: Target, tally: Tally): void {
+function dropRefusedFields(body: JsonObject, { facts }: EncodingTarget, tally: Tally): void {
   for (const name of facts?.chatRefuses ?? []) {
     if (body[name] === undefined) continue;
     delete body[name];
@@ -94,7 +93,7 @@ function leaveOutRefused(body: JsonObject, { facts }: Target, tally: Tally): voi
 function sampling(
   request: CanonicalRequest,
   isThinking: boolean,
-  { facts }: Target,
+  { facts }: EncodingTarget,
   tally: Tally,
 ): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;
@@ -106,10 +105,10 @@ function sampling(
     if (temperature !== undefined) tally.dropped('temperature', 'refused by the model');
     if (topP !== undefined) tally.dropped('top_p', 'refused by the model');
   }
-  const keeps = !isRefused || source === 'chat';
+  const isSent = !isRefused || source === 'chat';
   return {
-    temperature: keeps ? temperature : undefined,
-    top_p: keeps ? topP : undefined,
+    temperature: isSent ? temperature : undefined,
+    top_p: isSent ? topP : undefined,
     top_k: source === 'chat' ? topK : undefined,
     stop: stopsFor(stop, tally),
     seed,
@@ -121,38 +120,43 @@ function sampling(
 
 function stopsFor(stop: readonly string[] | undefined, tally: Tally): string | readonly string[] | undefined {
   if (!stop || stop.length === 0) return undefined;
-  for (const at of stop.slice(MOST_STOPS).keys()) {
-    tally.dropped(`stop.${MOST_STOPS + at}`, `the target takes ${MOST_STOPS} sequences`);
+  for (const at of stop.slice(MAX_STOP_SEQUENCES).keys()) {
+    tally.dropped(`stop.${MAX_STOP_SEQUENCES + at}`, `the target takes ${MAX_STOP_SEQUENCES} sequences`);
   }
-  return stop.length === 1 ? stop[0] : stop.slice(0, MOST_STOPS);
+  return stop.length === 1 ? stop[0] : stop.slice(0, MAX_STOP_SEQUENCES);
 }
 
-interface FormatTools {
+interface ChatFormatContext {
   readonly own: boolean;
   readonly writer: MessageWriter;
-  readonly target: Target;
+  readonly target: EncodingTarget;
   readonly tally: Tally;
 }
 
 function encodeFormat(
   { responseFormat: format }: CanonicalRequest,
-  { own, writer, target, tally }: FormatTools,
+  { own: isNative, writer, target, tally }: ChatFormatContext,
 ): JsonObject | undefined {
   if (!format) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json') return { type: 'json_object' };
   const { schema, name = 'answer', description } = format;
-  if (!own && target.facts?.schema === 'none') {
+  if (!isNative && target.facts?.schema === 'none') {
     tally.approximated('response_format', 'the schema is asked for in words');
-    const words = `Answer with one JSON object that keeps to this JSON schema: ${printJson(schema)}`;
-    writer.messages.push({ role: 'system', content: words });
+    const instruction = `Answer with one JSON object that keeps to this JSON schema: ${printJson(schema)}`;
+    writer.messages.push({ role: 'system', content: instruction });
     return { type: 'json_object' };
   }
-  const strict = own ? format.strict : strictFormat(format, tally);
-  return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
+  const strict = isNative ? format.strict : strictFormat(format, tally);
+  return { type: 'json_schema', json_schema: withoutUndefined({ name, description, schema, strict }) };
 }
 
-function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target, tally: Tally): JsonObject {
+function encodeTools(
+  request: CanonicalRequest,
+  names: ToolNames,
+  target: EncodingTarget,
+  tally: Tally,
+): JsonObject {
   const tools = request.tools
     .map((tool) => encodeTool(tool, names, target, tally))
     .filter((tool) => tool !== undefined);
@@ -167,7 +171,12 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
   };
 }
 
-function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
+function encodeTool(
+  tool: Tool,
+  names: ToolNames,
+  target: EncodingTarget,
+  tally: Tally,
+): JsonObject | undefined {
   if (tool.kind === 'opaque') {
     if (tool.dialect === 'chat') return tool.value;
     dropTool(tool, tally);
@@ -179,11 +188,19 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
   if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
   if (tool.kind === 'custom') {
     if (target.customTools)
-      return { type: 'custom', custom: present({ name, description, format: tool.format }) };
+      return { type: 'custom', custom: withoutUndefined({ name, description, format: tool.format }) };
     tally.approximated(tool.at, 'offered as a function with one text');
-    return { type: 'function', function: present({ name, description, parameters: CUSTOM_TOOL_SCHEMA }) };
+    return {
+      type: 'function',
+      function: withoutUndefined({ name, description, parameters: CUSTOM_TOOL_SCHEMA }),
+    };
   }
-  const declared = present({ name, description, parameters: tool.schema, strict: strictFor(tool, tally) });
+  const declared = withoutUndefined({
+    name,
+    description,
+    parameters: tool.schema,
+    strict: strictFor(tool, tally),
+  });
   const encoded: JsonObject = { type: 'function', function: declared };
   tally.carry('chat', encoded, tool.opaque);
   return encoded;
@@ -192,7 +209,7 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
 function encodeChoice(
   request: CanonicalRequest,
   names: ToolNames,
-  target: Target,
+  target: EncodingTarget,
 ): string | JsonObject | undefined {
   const choice = choiceFor(request, 'chat');
   if (!choice) return undefined;

@@ -1,9 +1,9 @@
 import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 
-/** Reasons of answers that failed in the middle; DeepSeek sends the second when its servers are overloaded. */
-const BROKEN_OFF: ReadonlySet<unknown> = new Set(['error', 'insufficient_system_resource']);
+/** Finish reasons of responses that failed midway; DeepSeek sends the second when its servers are overloaded. */
+const FAILURE_REASONS: ReadonlySet<unknown> = new Set(['error', 'insufficient_system_resource']);
 
-export const isBrokenOff = (reason: unknown): boolean => BROKEN_OFF.has(reason);
+export const isFailure = (reason: unknown): boolean => FAILURE_REASONS.has(reason);
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',

@@ -3,19 +3,18 @@ import { argumentsText, type Emission, type JsonObject, type Tally } from '../ca
 import { brokenStream } from '../stream-reader';
 import { isRecord, pick } from '../usage';
 
-interface Call {
+interface ChoiceToolCall {
   id: string;
   name: string;
-  /** It is undefined until the name is known. */
+  /** Undefined until the name is known. */
   handle: number | undefined;
-  held: string;
-  /** It is absent for a tool that takes plain text. */
-  readonly end: ValueEnd | undefined;
+  buffered: string;
+  /** Undefined for a tool that takes plain text. */
+  readonly end: JsonEndDetector | undefined;
   closed: boolean;
 }
 
-/** Finds out, piece by piece, whether a JSON object is over. */
-class ValueEnd {
+class JsonEndDetector {
   private depth = 0;
   private inString = false;
   private escaped = false;
@@ -38,10 +37,10 @@ class ValueEnd {
   }
 }
 
-/** Reads the deltas of a streamed choice, and the message of a whole one, which looks the same. */
+/** Reads the deltas of a streamed choice, and the message of a complete one, which has the same shape. */
 export class ChoiceReader {
-  private readonly calls = new Map<number, Call>();
-  private latest: Call | undefined;
+  private readonly calls = new Map<number, ChoiceToolCall>();
+  private latest: ChoiceToolCall | undefined;
 
   constructor(
     private readonly emission: Emission,
@@ -59,39 +58,39 @@ export class ChoiceReader {
     if (isRecord(delta.audio)) this.tally.dropped('audio', 'speech has no canonical event');
     if (Array.isArray(calls)) {
       for (const [position, call] of calls.entries()) {
-        const wrong = isRecord(call)
+        const failure = isRecord(call)
           ? this.call(call, position)
           : brokenStream('A tool call is not an object.');
-        if (wrong) return wrong;
+        if (failure) return failure;
       }
     }
     return isRecord(legacy) ? this.call({ index: 0, function: legacy }, 0) : undefined;
   }
 
-  /** Some suppliers send content as a list, with the reasoning inside it. */
+  /** Some suppliers send content as a list that includes the reasoning. */
   private part(part: unknown): void {
     const text = pick(part, 'text');
     if (typeof text === 'string') return this.emission.text(text);
     const thinking = pick(part, 'thinking');
     for (const piece of Array.isArray(thinking) ? thinking : [thinking]) {
-      const shown = typeof piece === 'string' ? piece : pick(piece, 'text');
-      if (typeof shown === 'string') this.emission.reasoning(shown);
+      const visibleText = typeof piece === 'string' ? piece : pick(piece, 'text');
+      if (typeof visibleText === 'string') this.emission.reasoning(visibleText);
     }
   }
 
   private call(delta: JsonObject, position: number): Fault | undefined {
-    const called = isRecord(delta.function) ? delta.function : isRecord(delta.custom) ? delta.custom : {};
+    const definition = isRecord(delta.function) ? delta.function : isRecord(delta.custom) ? delta.custom : {};
     const id = typeof delta.id === 'string' ? delta.id : '';
-    const name = typeof called.name === 'string' ? called.name : '';
+    const name = typeof definition.name === 'string' ? definition.name : '';
     const isCustom = isRecord(delta.custom);
     const call = this.callAt(this.indexOf(delta.index, position, id, name), id, name, isCustom);
     if (!call) return brokenStream('A piece of a tool call came before the call.');
     if (call.handle === undefined && call.name === '') call.name = name;
     if (call.id === '') call.id = id;
-    const raw = called.arguments ?? called.input;
+    const raw = definition.arguments ?? definition.input;
     const text = typeof raw === 'string' ? raw : (argumentsText(raw) ?? '');
     if (call.handle === undefined) {
-      call.held += text;
+      call.buffered += text;
       if (call.name !== '') this.open(call);
       return undefined;
     }
@@ -100,41 +99,42 @@ export class ChoiceReader {
     return undefined;
   }
 
-  private callAt(index: number, id: string, name: string, isCustom: boolean): Call | undefined {
-    const known = this.calls.get(index);
-    // Some suppliers count every call from 0: another identifier with another name is another call.
-    const isOther = known !== undefined && id !== '' && id !== known.id && known.id !== '' && name !== '';
-    if (known && !isOther) return (this.latest = known);
+  private callAt(index: number, id: string, name: string, isCustom: boolean): ChoiceToolCall | undefined {
+    const existing = this.calls.get(index);
+    // Some suppliers number every call 0: another id with another name is another call.
+    const isOther =
+      existing !== undefined && id !== '' && id !== existing.id && existing.id !== '' && name !== '';
+    if (existing && !isOther) return (this.latest = existing);
     if (id === '' && name === '') return undefined;
-    if (known) this.calls.set(-1 - this.calls.size, known);
-    const end = isCustom ? undefined : new ValueEnd();
-    this.latest = { id, name, handle: undefined, held: '', end, closed: false };
+    if (existing) this.calls.set(-1 - this.calls.size, existing);
+    const end = isCustom ? undefined : new JsonEndDetector();
+    this.latest = { id, name, handle: undefined, buffered: '', end, closed: false };
     this.calls.set(index, this.latest);
     return this.latest;
   }
 
-  /** Without an index, what names a tool begins a call and the rest continues the latest. */
+  /** Without an index, a delta that names a tool starts a call and any other continues the latest. */
   private indexOf(index: unknown, position: number, id: string, name: string): number {
     if (typeof index === 'number') return index;
     if (id !== '' || name !== '') return this.latest === undefined ? position : this.calls.size;
-    for (const [known, call] of this.calls) if (call === this.latest) return known;
+    for (const [callIndex, call] of this.calls) if (call === this.latest) return callIndex;
     return position;
   }
 
-  private open(call: Call): void {
-    // This dialect does not say when a call is over; a finished object does.
+  private open(call: ChoiceToolCall): void {
+    // The dialect does not mark the end of a call; a complete JSON object does.
     for (const other of this.calls.values()) {
       if (other.handle === undefined || !other.end?.reached) continue;
       this.emission.closeTool(other.handle);
       other.closed = true;
     }
-    const told = call.end === undefined ? { custom: true } : {};
-    call.handle = this.emission.openTool(call.id, call.name, told);
-    this.arguments(call, call.held);
-    call.held = '';
+    const attributes = call.end === undefined ? { custom: true } : {};
+    call.handle = this.emission.openTool(call.id, call.name, attributes);
+    this.arguments(call, call.buffered);
+    call.buffered = '';
   }
 
-  private arguments(call: Call, text: string): void {
+  private arguments(call: ChoiceToolCall, text: string): void {
     if (text === '' || call.closed) return;
     call.end?.push(text);
     this.emission.toolArguments(call.handle!, text);

@@ -3,21 +3,21 @@ import { type JsonObject, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
-import { isBrokenOff, readFinish } from './finish';
+import { isFailure, readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
-import { writtenInChat } from './written';
+import { chatWrittenFields } from './written-fields';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
 export class ChatStreamDecoder extends StreamReader {
-  protected override readonly written = writtenInChat;
+  protected override readonly written = chatWrittenFields;
   private readonly choice = new ChoiceReader(this.emission, this.tally);
   private finish: string | undefined;
 
   protected override holdsWritten({ choices }: JsonObject): boolean {
     const calls = (choice: unknown): unknown => pick(choice, 'delta', 'tool_calls');
-    const isWhole = (call: unknown): boolean => isRecord(pick(call, 'function', 'arguments'));
+    const isObject = (call: unknown): boolean => isRecord(pick(call, 'function', 'arguments'));
     return (
-      Array.isArray(choices) && choices.map(calls).some((list) => Array.isArray(list) && list.some(isWhole))
+      Array.isArray(choices) && choices.map(calls).some((list) => Array.isArray(list) && list.some(isObject))
     );
   }
 
@@ -41,7 +41,7 @@ export class ChatStreamDecoder extends StreamReader {
     return true;
   }
 
-  /** Some suppliers say why they stopped and then just close. */
+  /** Some suppliers send a finish reason and then close the connection without a terminator. */
   protected override endWithoutTerminator(): boolean {
     if (this.finish === undefined) return false;
     this.succeed(readFinish(this.finish));
@@ -55,9 +55,9 @@ export class ChatStreamDecoder extends StreamReader {
     }
     this.start(chunk);
     const delta = choice.delta ?? choice.message;
-    const wrong = isRecord(delta) ? this.choice.read(delta) : undefined;
-    if (wrong) return this.emission.fault(wrong);
-    if (isBrokenOff(choice.finish_reason)) return this.emission.fault(fault('upstream_error'));
+    const failure = isRecord(delta) ? this.choice.read(delta) : undefined;
+    if (failure) return this.emission.fault(failure);
+    if (isFailure(choice.finish_reason)) return this.emission.fault(fault('upstream_error'));
     if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
       this.finish = choice.finish_reason;
   }

@@ -6,7 +6,7 @@ import {
   type Dropped,
   type EncoderOptions,
   type JsonObject,
-  ONLY_ITS_OWN,
+  ONLY_OWN_DIALECT,
   type StreamEncoder,
   type ToolStart,
   Tally,
@@ -17,23 +17,22 @@ import { renderChatUsage } from './usage';
 export const chatId = (id: string): string => (id.startsWith('chatcmpl') ? id : `chatcmpl-${id}`);
 export const secondsNow = (): number => Math.floor(Date.now() / 1000);
 
-/** Writes events as chat completion chunks. Everything but the piece itself is made once a stream. */
+/** Writes events as chat completion chunks. The constant parts of a chunk are built once per stream. */
 export class ChatStreamEncoder implements StreamEncoder {
   ended = false;
   private head = '';
   private tail = ',"logprobs":null,"finish_reason":null}]}\n\n';
   private textHead = '';
   private usage: Usage | undefined;
-  /** Calls that have had no arguments yet. */
-  private readonly silent = new Set<number>();
+  private readonly withoutArguments = new Set<number>();
   private readonly custom = new Set<number>();
   private readonly tally = new Tally();
-  /** The first counts the text that has gone, the second the place where its present block began. */
+  /** `written` counts the characters sent; `textFrom` is the position at which the current text block started. */
   private written = 0;
   private textFrom = 0;
 
   constructor(private readonly options: EncoderOptions) {
-    // With the usage chunk to come, every other chunk says that it is not the one.
+    // If the usage chunk follows, every other chunk has a null usage.
     if (options.includeUsage) this.tail = ',"logprobs":null,"finish_reason":null}],"usage":null}\n\n';
   }
 
@@ -48,7 +47,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.written += event.text.length;
         return `${this.textHead}${JSON.stringify(event.text)}}${this.tail}`;
       case 'tool-arguments-delta':
-        this.silent.delete(event.index);
+        this.withoutArguments.delete(event.index);
         return this.argumentsDelta(event.index, event.text);
       case 'reasoning-delta':
         return this.delta(`{"reasoning_content":${JSON.stringify(event.text)}}`);
@@ -58,16 +57,16 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.usage = event.usage;
         return this.start(event.id, event.model);
       case 'tool-start':
-        (event.custom ? this.custom : this.silent).add(event.index);
+        (event.custom ? this.custom : this.withoutArguments).add(event.index);
         return this.toolStart(event);
       case 'tool-end':
-        // A client parses the arguments as JSON, and nothing is not JSON.
-        return this.silent.delete(event.index) ? this.argumentsDelta(event.index, '{}') : '';
+        // Clients parse the arguments as JSON, and an empty text is invalid JSON.
+        return this.withoutArguments.delete(event.index) ? this.argumentsDelta(event.index, '{}') : '';
       case 'usage-update':
         this.usage = event.usage;
         return '';
       case 'reasoning-signature':
-        this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
+        this.tally.dropped('reasoning.signature', ONLY_OWN_DIALECT);
         return '';
       case 'citation':
         return this.citation(event.origin, event.value);
@@ -109,9 +108,9 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   private citation(origin: DialectName, value: unknown): string {
-    const note = annotationFor('chat', origin, value, { start: this.textFrom, end: this.written });
-    if (note !== null) return this.delta(JSON.stringify({ annotations: [note] }));
-    this.tally.dropped('citation', ONLY_ITS_OWN);
+    const annotation = annotationFor('chat', origin, value, { start: this.textFrom, end: this.written });
+    if (annotation !== null) return this.delta(JSON.stringify({ annotations: [annotation] }));
+    this.tally.dropped('citation', ONLY_OWN_DIALECT);
     return '';
   }
 
@@ -128,24 +127,24 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   private finish(reason: string): string {
-    const { includeUsage, tellsFacts } = this.options;
+    const { includeUsage, alwaysSendsSvc: tellsFacts } = this.options;
     const added = includeUsage ? ',"usage":null' : tellsFacts ? this.factsMember() : '';
     const end = `${this.head}{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]${added}}\n\n`;
     return `${end}${this.usageChunk()}data: [DONE]\n\n`;
   }
 
   private factsMember(): string {
-    const facts = this.options.facts?.(this.known());
+    const facts = this.options.facts?.(this.currentUsage());
     return facts === undefined ? '' : `,"svc":${JSON.stringify(facts)}`;
   }
 
-  private known(): Usage | undefined {
+  private currentUsage(): Usage | undefined {
     return this.usage ?? this.options.estimate?.();
   }
 
   private usageChunk(): string {
     if (!this.options.includeUsage) return '';
-    const usage = this.known();
+    const usage = this.currentUsage();
     const closing: JsonObject = { usage: usage ? renderChatUsage(usage) : null };
     const facts = this.options.facts?.(usage);
     if (facts) closing.svc = facts;

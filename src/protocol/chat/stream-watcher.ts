@@ -5,19 +5,18 @@ import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
-/** Watches chat completions, and the older text completions, which differ in where the text stands. */
+/** Watches chat completions and the legacy text completions, which differ in where the text is. */
 export class ChatStreamWatcher extends EventWatcher {
   readonly modelPath = ['model'];
   readonly terminator = 'data: [DONE]\n\n';
-  /** They are the answers of several in one stream that have begun and not finished. */
-  private readonly open = new Set<unknown>();
+  private readonly openChoices = new Set<unknown>();
 
-  constructor(private readonly hasManyAnswers: boolean) {
+  constructor(private readonly hasManyChoices: boolean) {
     super('chat');
   }
 
   override get finished(): boolean {
-    return this.finishReason !== null && this.open.size === 0;
+    return this.finishReason !== null && this.openChoices.size === 0;
   }
 
   override watchText(text: string): boolean {
@@ -39,7 +38,7 @@ export class ChatStreamWatcher extends EventWatcher {
     for (const choice of list) {
       if (!isRecord(choice)) continue;
       this.readChoice(choice);
-      if (pick(choice.delta, 'audio') !== undefined) this.handsOut(chunk);
+      if (pick(choice.delta, 'audio') !== undefined) this.noteStoredIds(chunk);
     }
   }
 
@@ -52,43 +51,43 @@ export class ChatStreamWatcher extends EventWatcher {
   }
 
   private readChoice({ index, delta, message, text, finish_reason: reason }: JsonObject): void {
-    const said = delta ?? message;
-    if (isRecord(said)) this.readDelta(said);
-    this.wrote(text);
+    const content = delta ?? message;
+    if (isRecord(content)) this.readDelta(content);
+    this.countOutput(text);
     const isFinished = typeof reason === 'string' && reason !== '';
     if (isFinished) this.finishReason = reason;
-    if (!this.hasManyAnswers) return;
-    if (isFinished) this.open.delete(index);
-    else this.open.add(index);
+    if (!this.hasManyChoices) return;
+    if (isFinished) this.openChoices.delete(index);
+    else this.openChoices.add(index);
   }
 
   private readDelta(delta: JsonObject): void {
     const { content, refusal, tool_calls: calls, function_call: call, audio } = delta;
     if (Array.isArray(content)) content.forEach((part) => this.readPart(part));
-    else this.wrote(content);
-    this.wrote(delta.reasoning_content ?? delta.reasoning);
-    this.wrote(refusal);
+    else this.countOutput(content);
+    this.countOutput(delta.reasoning_content ?? delta.reasoning);
+    this.countOutput(refusal);
     if (Array.isArray(calls)) calls.forEach((each) => this.readCall(each));
     if (isRecord(call)) this.readCall({ function: call });
     if (!isRecord(audio)) return;
-    this.wrote(audio.transcript);
+    this.countOutput(audio.transcript);
     if (typeof audio.data === 'string' && audio.data !== '') this.hasOutput = true;
   }
 
-  /** Some suppliers send content as a list, with the reasoning inside it. */
+  /** Some suppliers send content as a list that includes the reasoning. */
   private readPart(part: unknown): void {
-    this.wrote(pick(part, 'text'));
+    this.countOutput(pick(part, 'text'));
     const thinking = pick(part, 'thinking');
     for (const piece of Array.isArray(thinking) ? thinking : [thinking]) {
-      this.wrote(typeof piece === 'string' ? piece : pick(piece, 'text'));
+      this.countOutput(typeof piece === 'string' ? piece : pick(piece, 'text'));
     }
   }
 
   private readCall(call: unknown): void {
-    this.called(pick(call, 'id'));
-    const called = pick(call, 'function') ?? pick(call, 'custom');
-    this.wrote(pick(called, 'name'));
-    const given = pick(called, 'arguments') ?? pick(called, 'input');
-    this.wrote(isRecord(given) ? JSON.stringify(given) : given);
+    this.noteCall(pick(call, 'id'));
+    const definition = pick(call, 'function') ?? pick(call, 'custom');
+    this.countOutput(pick(definition, 'name'));
+    const input = pick(definition, 'arguments') ?? pick(definition, 'input');
+    this.countOutput(isRecord(input) ? JSON.stringify(input) : input);
   }
 }

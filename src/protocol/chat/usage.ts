@@ -7,16 +7,16 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { usesIn, withModes } from '../fees';
-import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, absentOrInvalid } from '../usage';
 
-/** The usage object of a chat answer or chunk; one supplier puts it in an envelope of its own. */
+/** The usage object of a chat response or chunk; Groq wraps it in `x_groq`. */
 export function findChatUsage(body: unknown): unknown {
   return withModes(pick(body, 'usage') ?? pick(body, 'x_groq', 'usage'), body);
 }
 
-/** Reads chat and legacy completions, with the names that compatible suppliers use for the same facts. */
+/** Reads usage of chat and legacy completions, with the field names of compatible suppliers. */
 export function normaliseChatUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
+  if (!isRecord(raw)) return absentOrInvalid(raw);
   const counts = new CountReader();
   const prompt = counts.detailsIn(raw.prompt_tokens_details, 'prompt_tokens_details');
   const completion = counts.detailsIn(raw.completion_tokens_details, 'completion_tokens_details');
@@ -27,18 +27,18 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
     counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ??
     counts.of(raw.cached_tokens, 'cached_tokens') ??
     counts.of(raw.num_cached_tokens, 'num_cached_tokens');
-  const prompted =
+  const promptTotal =
     counts.of(raw.prompt_tokens, 'prompt_tokens') ??
     (miss === undefined ? undefined : miss + (cacheRead ?? 0));
-  // The tokens of a search are read at the price of input, and stand in no total.
-  const cited = counts.of(raw.citation_tokens, 'citation_tokens') ?? 0;
+  // Tokens of search results are billed as input, and no total includes them.
+  const citationTokens = counts.of(raw.citation_tokens, 'citation_tokens') ?? 0;
   const total = counts.of(raw.total_tokens, 'total_tokens');
   const output = counts.of(raw.completion_tokens, 'completion_tokens');
   return splitTotals(
     {
-      input: prompted === undefined ? undefined : prompted + cited,
+      input: promptTotal === undefined ? undefined : promptTotal + citationTokens,
       output,
-      total: total === undefined ? undefined : total + cited,
+      total: total === undefined ? undefined : total + citationTokens,
       cacheRead,
       cacheWrite:
         counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??
@@ -58,7 +58,6 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
   );
 }
 
-/** It writes usage as a chat caller expects it: totals with the parts inside them. */
 export function renderChatUsage(usage: UsageCounts) {
   return {
     prompt_tokens: promptTokens(usage),

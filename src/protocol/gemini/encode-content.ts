@@ -6,32 +6,31 @@ import {
   foreignBlock,
   type JsonObject,
   type Opaque,
-  type Part,
+  type RequestPart,
   type Source,
   type SystemTurn,
   type Tally,
   type ToolNames,
   type ToolResultBlock,
   type ToolTurn,
-  type Turn,
+  type CanonicalTurn,
   unsupported,
 } from '../canonical';
 
-interface Content {
+interface GeminiContent {
   readonly role: 'user' | 'model';
   readonly parts: JsonObject[];
 }
 
 /**
- * The newest models refuse a call of theirs without the signature they gave it, and no dialect of callers brings one
- * back. This is the value the supplier documents for conversations that were held elsewhere.
+ * The newest models refuse a call of theirs without its signature, which no caller's dialect carries. Documented
+ * placeholder for conversations from elsewhere.
  */
 const UNSIGNED_CALL = 'skip_thought_signature_validator';
 
-/** Writes the conversation in turns of user and model. */
 export class GeminiWriter {
   readonly system: JsonObject[] = [];
-  private readonly contents: Content[] = [];
+  private readonly contents: GeminiContent[] = [];
   private readonly names = new Map<string, string>();
 
   constructor(
@@ -39,7 +38,7 @@ export class GeminiWriter {
     private readonly tools: ToolNames,
   ) {}
 
-  lead(turn: SystemTurn): void {
+  addSystem(turn: SystemTurn): void {
     this.count(turn);
     for (const block of turn.blocks) {
       this.count(block);
@@ -47,26 +46,26 @@ export class GeminiWriter {
     }
   }
 
-  turn(turn: Turn): void {
+  turn(turn: CanonicalTurn): void {
     if (turn.role !== 'system') this.count(turn);
     switch (turn.role) {
       case 'system':
         this.tally.approximated(turn.at, 'moved to the system text');
-        this.lead(turn);
+        this.addSystem(turn);
         break;
       case 'user':
-        this.say('user', this.parts(turn.blocks), turn.at);
+        this.append('user', this.parts(turn.blocks), turn.at);
         break;
       case 'assistant':
-        this.say('model', this.assistant(turn), turn.at);
+        this.append('model', this.assistant(turn), turn.at);
         break;
       case 'tool':
-        this.say('user', this.results(turn), turn.at);
+        this.append('user', this.results(turn), turn.at);
         break;
     }
   }
 
-  finish(): Content[] {
+  finish(): GeminiContent[] {
     if (this.contents.length === 0 && this.system.length > 0) {
       this.tally.approximated('messages', 'without a user, the last instruction is what is asked');
       this.contents.push({ role: 'user', parts: [this.system.pop()!] });
@@ -74,23 +73,23 @@ export class GeminiWriter {
     return this.contents;
   }
 
-  /** Some models do not go on with a text of their own: a user has the last word. */
-  answerable(contents: Content[]): void {
+  /** Some models cannot continue their own text: the last turn must be a user's. */
+  ensureUserLast(contents: GeminiContent[]): void {
     if (contents.at(-1)?.role !== 'model') return;
     this.tally.approximated('messages', 'a user asks to go on');
     contents.push({ role: 'user', parts: [{ text: 'Continue.' }] });
   }
 
-  private say(role: Content['role'], parts: JsonObject[], at: string): void {
+  private append(role: GeminiContent['role'], parts: JsonObject[], at: string): void {
     if (parts.length === 0) return this.tally.dropped(at, 'an empty turn');
     const last = this.contents.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else this.contents.push({ role, parts });
   }
 
-  private count(part: Part): void {
+  private count(part: RequestPart): void {
     if (part.cacheControl) this.tally.dropped(`${part.at}.cache_control`, 'unknown to the target');
-    leaveOut(part, this.tally);
+    dropOpaque(part, this.tally);
   }
 
   private push(parts: JsonObject[], text: string, at: string): void {
@@ -101,12 +100,12 @@ export class GeminiWriter {
   private parts(blocks: readonly ContentBlock[]): JsonObject[] {
     const parts: JsonObject[] = [];
     for (const block of blocks) {
-      const known = block.type === 'opaque' ? foreignBlock(block, this.tally) : block;
-      if (known === undefined) continue;
-      this.count(known);
-      if (known.type === 'image') countDetail(known, this.tally);
-      if (known.type === 'text') this.push(parts, known.text, known.at);
-      else parts.push(this.attachment(known));
+      const converted = block.type === 'opaque' ? foreignBlock(block, this.tally) : block;
+      if (converted === undefined) continue;
+      this.count(converted);
+      if (converted.type === 'image') countDetail(converted, this.tally);
+      if (converted.type === 'text') this.push(parts, converted.text, converted.at);
+      else parts.push(this.attachment(converted));
     }
     return parts;
   }
@@ -138,7 +137,7 @@ export class GeminiWriter {
     return parts;
   }
 
-  /** Results stand together, in front; what they show besides text follows them. */
+  /** Results come first, as a group; their attachments follow. */
   private results({ results }: ToolTurn): JsonObject[] {
     const attachments: JsonObject[] = [];
     const parts = results.map((result) => this.result(result, attachments));
@@ -147,9 +146,9 @@ export class GeminiWriter {
 
   private result(result: ToolResultBlock, attachments: JsonObject[]): JsonObject {
     this.count(result);
-    const shown = this.parts(result.blocks);
-    const text = shown.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
-    const others = shown.filter((part) => part.text === undefined);
+    const resultParts = this.parts(result.blocks);
+    const text = resultParts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
+    const others = resultParts.filter((part) => part.text === undefined);
     if (others.length > 0) this.tally.approximated(result.at, 'attachments moved behind the results');
     attachments.push(...others);
     const name = this.names.get(result.toolUseId) ?? result.toolUseId;
@@ -166,8 +165,8 @@ export class GeminiWriter {
   }
 }
 
-/** Fields that only other dialects know are refused where the answer would be another, else counted. */
-export function leaveOut({ opaque }: { readonly opaque?: readonly Opaque[] }, tally: Tally): void {
+/** Counts fields of other dialects as dropped, and refuses if one is essential. */
+export function dropOpaque({ opaque }: { readonly opaque?: readonly Opaque[] }, tally: Tally): void {
   for (const { at, essential } of opaque ?? []) {
     if (essential) throw unsupported(at, `This model cannot be asked for ${at}.`, essential.details);
     tally.dropped(at, 'unknown to the target');

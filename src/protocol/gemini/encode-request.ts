@@ -7,40 +7,40 @@ import {
   type EncodedRequest,
   isNamed,
   type JsonObject,
-  needSomething,
+  requireContent,
   outputLimit,
-  present,
+  withoutUndefined,
   refuseWithoutTools,
-  resultsBehindCalls,
+  groupToolResults,
   Tally,
-  type Target,
+  type EncodingTarget,
   ToolNames,
   withClientTools,
 } from '../canonical';
 import type { Effort, ThinkingFacts } from '../../vendors';
 import { budgetOf, cannotThink, effortOfBudget, nearestEffort, replaceEffort } from '../effort';
-import { GeminiWriter, leaveOut } from './encode-content';
+import { GeminiWriter, dropOpaque } from './encode-content';
 
-const LONGEST_TOOL_NAME = 64;
-const MOST_STOPS = 5;
+const MAX_TOOL_NAME_LENGTH = 64;
+const MAX_STOP_SEQUENCES = 5;
 
-/** The body of a generateContent call. The model and whether it streams are no part of it: they stand in the address. */
+/** The body of a generateContent call. Model and streaming mode are part of the URL instead. */
 export function encodeGeminiRequest(
-  given: CanonicalRequest,
-  target: Target = {},
+  input: CanonicalRequest,
+  target: EncodingTarget = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
-    const request = withClientTools(given, 'gemini');
+    const request = withClientTools(input, 'gemini');
     const tally = new Tally();
-    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed));
+    const names = new ToolNames(MAX_TOOL_NAME_LENGTH, request.tools.filter(isNamed));
     const writer = new GeminiWriter(tally, names);
-    for (const turn of request.system) writer.lead(turn);
-    for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
-    leaveOut(request, tally);
+    for (const turn of request.system) writer.addSystem(turn);
+    for (const turn of groupToolResults(request.turns)) writer.turn(turn);
+    dropOpaque(request, tally);
     const contents = writer.finish();
-    needSomething(contents, request);
-    if (target.facts?.prefill === false) writer.answerable(contents);
-    const body = present({
+    requireContent(contents, request);
+    if (target.facts?.prefill === false) writer.ensureUserLast(contents);
+    const body = withoutUndefined({
       contents,
       systemInstruction: writer.system.length > 0 ? { parts: writer.system } : undefined,
       ...toolsOf(request, names, tally),
@@ -50,15 +50,16 @@ export function encodeGeminiRequest(
   });
 }
 
-function configOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject {
+function configOf(request: CanonicalRequest, target: EncodingTarget, tally: Tally): JsonObject {
   const { temperature, topP, topK, seed, responseFormat: format } = request;
   for (const name of ['user', 'metadata', 'verbosity'] as const) {
     if (request[name] !== undefined) tally.dropped(name, 'unknown to the target');
   }
-  const stops = request.stop?.slice(0, MOST_STOPS);
-  if (request.stop && stops!.length < request.stop.length) tally.dropped('stop', `more than ${MOST_STOPS}`);
-  return present({
-    maxOutputTokens: outputLimit(request, target, tally) ?? usualLimit(target),
+  const stops = request.stop?.slice(0, MAX_STOP_SEQUENCES);
+  if (request.stop && stops!.length < request.stop.length)
+    tally.dropped('stop', `more than ${MAX_STOP_SEQUENCES}`);
+  return withoutUndefined({
+    maxOutputTokens: outputLimit(request, target, tally) ?? defaultLimit(target),
     temperature,
     topP,
     topK,
@@ -70,11 +71,11 @@ function configOf(request: CanonicalRequest, target: Target, tally: Tally): Json
   });
 }
 
-const usualLimit = ({ maxOutputTokens: held, facts }: Target): number | undefined =>
+const defaultLimit = ({ maxOutputTokens: held, facts }: EncodingTarget): number | undefined =>
   held === undefined ? undefined : Math.min(held, facts?.maxOutput ?? Infinity);
 
-/** A budget of -1 leaves it to the model. */
-function thinkingOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
+/** A budget of -1 lets the model decide. */
+function thinkingOf(request: CanonicalRequest, target: EncodingTarget, tally: Tally): JsonObject | undefined {
   const { reasoning } = request;
   if (!reasoning) return undefined;
   if (reasoning.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
@@ -85,8 +86,8 @@ function thinkingOf(request: CanonicalRequest, target: Target, tally: Tally): Js
   if (reasoning.mode === 'between-tools') tally.dropped('thinking.type', 'the target decides by itself');
   const facts = target.facts?.thinking;
   if (facts?.efforts !== undefined) return levelOf(request, facts.efforts, tally);
-  const isOff = reasoning.mode === 'off' || reasoning.effort === 'none';
-  if (isOff) {
+  const isDisabled = reasoning.mode === 'off' || reasoning.effort === 'none';
+  if (isDisabled) {
     if (facts?.canStop === false) tally.approximated('reasoning', 'this model always thinks');
     return { thinkingBudget: facts?.budget?.least ?? 0 };
   }
@@ -97,7 +98,7 @@ function thinkingOf(request: CanonicalRequest, target: Target, tally: Tally): Js
   return { thinkingBudget, includeThoughts: true };
 }
 
-/** A budget of -1 is within any. */
+/** A budget of -1 is always within limits. */
 const withinBudget = (tokens: number, facts: ThinkingFacts | undefined): number =>
   tokens < 0 || facts?.budget === undefined
     ? tokens
@@ -110,16 +111,16 @@ function replaceBudget(request: CanonicalRequest, nearest: number, tally: Tally)
   tally.approximated(field, `the nearest budget is ${nearest}`, `${field}.${budgetTokens}`);
 }
 
-/** Later models are told in words, and refuse a budget beside them. */
+/** Newer models take a level and refuse a budget in addition. */
 function levelOf(request: CanonicalRequest, levels: readonly Effort[], tally: Tally): JsonObject {
   const { mode, effort, budgetTokens } = request.reasoning ?? {};
   if (budgetTokens !== undefined) tally.approximated('thinking.budget_tokens', 'expressed as effort');
   const budget = budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
-  const wanted = mode === 'off' ? 'none' : (effort ?? budget);
-  if (wanted === undefined) return { includeThoughts: true };
-  const level = nearestEffort(wanted === 'none' ? 'minimal' : wanted, levels);
-  if (level !== wanted) replaceEffort(request, level, tally);
-  return { thinkingLevel: level, includeThoughts: wanted !== 'none' };
+  const requested = mode === 'off' ? 'none' : (effort ?? budget);
+  if (requested === undefined) return { includeThoughts: true };
+  const level = nearestEffort(requested === 'none' ? 'minimal' : requested, levels);
+  if (level !== requested) replaceEffort(request, level, tally);
+  return { thinkingLevel: level, includeThoughts: requested !== 'none' };
 }
 
 function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): JsonObject {
@@ -129,13 +130,13 @@ function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): Jso
       dropTool(tool, tally);
       return [];
     }
-    leaveOut(tool, tally);
+    dropOpaque(tool, tally);
     const name = names.nameOf({ name: tool.name, namespace: tool.namespace?.name });
     if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
     if (tool.kind === 'custom') tally.approximated(tool.at, 'offered as a function with one text');
     else if (tool.strict) tally.dropped(`${tool.at}.strict`, 'unknown to the target');
     const parametersJsonSchema = tool.kind === 'custom' ? CUSTOM_TOOL_SCHEMA : tool.schema;
-    return [present({ name, description: tool.description, parametersJsonSchema })];
+    return [withoutUndefined({ name, description: tool.description, parametersJsonSchema })];
   });
   if (declarations.length === 0) {
     refuseWithoutTools(request, tally);
@@ -143,7 +144,7 @@ function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): Jso
   }
   if (request.parallelTools === false) tally.dropped('parallel_tool_calls', 'unknown to the target');
   const mode = choiceOf(request, names);
-  return present({
+  return withoutUndefined({
     tools: [{ functionDeclarations: declarations }],
     toolConfig: mode && { functionCallingConfig: mode },
   });

@@ -12,7 +12,7 @@ export function readGeminiError(body: unknown): SupplierError | undefined {
   return { kind: meaningOf({ type, reason, message }), message, type, reason, raw: body };
 }
 
-/** A bad key comes as an invalid argument: only a reason in the details says so. */
+/** An invalid key is reported as an invalid argument; only a reason in the details tells them apart. */
 const reasonIn = (details: unknown): string | undefined =>
   (Array.isArray(details) ? details : [])
     .map((detail: unknown) => pick(detail, 'reason'))

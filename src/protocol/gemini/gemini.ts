@@ -1,22 +1,22 @@
 import { type Dialect } from '../canonical';
-import { checkGeminiAnswer } from './check-answer';
-import { decodeGeminiAnswer } from './decode-answer';
+import { checkGeminiResponse } from './check-response';
+import { decodeGeminiResponse } from './decode-response';
 import { encodeGeminiRequest } from './encode-request';
 import { readGeminiError } from './errors';
 import { GeminiStreamDecoder } from './stream-decoder';
-import { writtenInGemini } from './written';
+import { geminiWrittenFields } from './written-fields';
 
-/** A dialect that suppliers speak; the half of it that faces them is all there is unless callers speak it too. */
-export type SupplierSide = Pick<
+/** The supplier-facing half of a dialect, for dialects that callers cannot use. */
+export type SupplierDialect = Pick<
   Dialect,
   'written' | 'encodeRequest' | 'streamDecoder' | 'checkAnswer' | 'decodeAnswer' | 'readError'
 >;
 
-export const gemini: SupplierSide = {
-  written: writtenInGemini,
+export const gemini: SupplierDialect = {
+  written: geminiWrittenFields,
   encodeRequest: encodeGeminiRequest,
   streamDecoder: (options) => new GeminiStreamDecoder(options),
-  checkAnswer: checkGeminiAnswer,
-  decodeAnswer: decodeGeminiAnswer,
+  checkAnswer: checkGeminiResponse,
+  decodeAnswer: decodeGeminiResponse,
   readError: readGeminiError,
 };

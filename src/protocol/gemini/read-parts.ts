@@ -7,10 +7,10 @@ import { findGeminiUsage, normaliseGeminiUsage } from './usage';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads what the supplier sends: a whole answer is one such object, a stream several. */
+/** Reads complete responses, and the chunks of a stream, which have the same shape. */
 export class GeminiReader {
-  /** The supplier's word for why it stopped; a stream has no other end. */
-  finished: string | undefined;
+  /** The supplier's finish reason; the only mark of a stream's end. */
+  rawFinish: string | undefined;
 
   constructor(
     private readonly emission: Emission,
@@ -25,14 +25,14 @@ export class GeminiReader {
     const [candidate] = candidates;
     if (isRecord(candidate)) this.candidate(candidate);
     const blocked = pick(chunk, 'promptFeedback', 'blockReason');
-    if (candidate === undefined && typeof blocked === 'string') this.finished = 'PROHIBITED_CONTENT';
+    if (candidate === undefined && typeof blocked === 'string') this.rawFinish = 'PROHIBITED_CONTENT';
     this.emission.report(normaliseGeminiUsage(findGeminiUsage(chunk)));
     return undefined;
   }
 
   end(): Fault | undefined {
-    if (this.finished === undefined) return fault('empty_response');
-    this.emission.end(readGeminiFinish(this.finished));
+    if (this.rawFinish === undefined) return fault('empty_response');
+    this.emission.end(readGeminiFinish(this.rawFinish));
     return undefined;
   }
 
@@ -43,7 +43,7 @@ export class GeminiReader {
       this.tally.dropped('candidates.citationMetadata', 'unknown to the caller');
     if (groundingMetadata !== undefined)
       this.tally.dropped('candidates.groundingMetadata', 'unknown to the caller');
-    if (typeof finishReason === 'string') this.finished = finishReason;
+    if (typeof finishReason === 'string') this.rawFinish = finishReason;
   }
 
   private part(part: JsonObject): void {
@@ -60,7 +60,7 @@ export class GeminiReader {
     }
   }
 
-  /** Calls come whole. */
+  /** Calls are never split across chunks. */
   private call({ id, name, args }: JsonObject): void {
     const handle = this.emission.openTool(text(id), text(name));
     this.emission.toolArguments(handle, argumentsText(args) ?? '{}');

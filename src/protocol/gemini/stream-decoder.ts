@@ -1,11 +1,11 @@
 import { StreamReader } from '../stream-reader';
 import { readGeminiFinish } from './finish';
 import { GeminiReader } from './read-parts';
-import { writtenInGemini } from './written';
+import { geminiWrittenFields } from './written-fields';
 
-/** Each event is a piece of an answer in the shape of a whole one; the stream ends by ending. */
+/** Every event has the shape of a complete response; the stream has no terminator. */
 export class GeminiStreamDecoder extends StreamReader {
-  protected override readonly written = writtenInGemini;
+  protected override readonly written = geminiWrittenFields;
   private readonly reader = new GeminiReader(this.emission, this.tally);
 
   protected override holdsWritten(): boolean {
@@ -18,7 +18,7 @@ export class GeminiStreamDecoder extends StreamReader {
   }
 
   protected override endWithoutTerminator(): boolean {
-    const { finished } = this.reader;
+    const { rawFinish: finished } = this.reader;
     if (finished === undefined) return false;
     this.succeed(readGeminiFinish(finished));
     return true;

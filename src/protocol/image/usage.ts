@@ -1,30 +1,30 @@
 import type { UsageReading } from '../../kernel';
-import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, absentOrInvalid } from '../usage';
 
 export function findImageUsage(body: unknown): unknown {
   return pick(body, 'usage');
 }
 
-/** Pictures sold by tokens: text and pictures went in, pictures came out unless the details say otherwise. */
+/** Usage of images sold by tokens: text and images as input, images as output unless the details say otherwise. */
 export function normaliseImageUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
+  if (!isRecord(raw)) return absentOrInvalid(raw);
   const counts = new CountReader();
-  const given = counts.detailsIn(raw.input_tokens_details, 'input_tokens_details');
-  const made = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
-  const text = counts.of(made.text_tokens, 'output_tokens_details.text_tokens') ?? 0;
+  const inputDetails = counts.detailsIn(raw.input_tokens_details, 'input_tokens_details');
+  const outputDetails = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
+  const text = counts.of(outputDetails.text_tokens, 'output_tokens_details.text_tokens') ?? 0;
   const output = counts.of(raw.output_tokens, 'output_tokens');
   const total = counts.of(raw.total_tokens, 'total_tokens');
-  // A report of pictures that were made from nothing but text may leave the input out.
-  const unread = total === undefined && output !== undefined ? 0 : undefined;
+  // A report of images generated from text alone can omit the input.
+  const defaultInput = total === undefined && output !== undefined ? 0 : undefined;
   const reading = splitTotals(
     {
-      input: counts.of(raw.input_tokens ?? unread, 'input_tokens'),
+      input: counts.of(raw.input_tokens ?? defaultInput, 'input_tokens'),
       output: output === undefined ? undefined : Math.max(output, text),
       total,
-      cacheRead: counts.of(given.cached_tokens, 'input_tokens_details.cached_tokens'),
+      cacheRead: counts.of(inputDetails.cached_tokens, 'input_tokens_details.cached_tokens'),
       cacheWrite: undefined,
       audioInput: undefined,
-      image: counts.of(given.image_tokens, 'input_tokens_details.image_tokens'),
+      image: counts.of(inputDetails.image_tokens, 'input_tokens_details.image_tokens'),
       reasoning: undefined,
       audioOutput: undefined,
     },
@@ -32,14 +32,14 @@ export function normaliseImageUsage(raw: unknown): UsageReading {
   );
   if (reading.kind !== 'ok') return reading;
   const { outputTokens, reasoningTokens } = reading.usage;
-  const written = Math.min(text, outputTokens);
+  const textTokens = Math.min(text, outputTokens);
   return {
     kind: 'ok',
     usage: {
       ...reading.usage,
-      outputTokens: written,
+      outputTokens: textTokens,
       reasoningTokens: 0,
-      imageOutputTokens: outputTokens + reasoningTokens - written,
+      imageOutputTokens: outputTokens + reasoningTokens - textTokens,
     },
   };
 }

@@ -2,78 +2,72 @@ import type { Picture } from '#extension';
 import type { JsonObject } from '../canonical/request';
 import { pictureSizeIn } from './picture-size';
 
-/** A picture that a request carries or points at. */
 export type { Picture };
 
-/** A file that a supplier turns into text and pictures itself. */
 export interface CarriedDocument {
-  /** It has so many bytes; null where only an address or an id is known. */
+  /** Null if only an address or an id is known. */
   readonly bytes: number | null;
 }
 
-/** A tool that the supplier runs itself, once or several times, before it answers. */
 export interface ServerTool {
-  /** The caller wrote it like this: `web_search_20250305`, `file_search`, `mcp`. */
+  /** As in the caller's request: `web_search_20250305`, `file_search`, `mcp`. */
   readonly type: string;
-  /** It stands here in the caller's list; null where it is a field of its own. */
+  /** Index in the caller's list; null if the tool is a separate field. */
   readonly index: number | null;
-  /** The caller's own limit on its uses. */
   readonly maxUses: number | null;
-  /** The tool takes a limit of its own. */
   readonly takesLimit: boolean;
 }
 
-/** A request carries this beside its text, as far as a supplier would charge for it. */
+/** Chargeable content of a request besides its text. */
 export interface RequestMeasure {
-  /** Bytes of the body that hold media: the rest is counted as text. */
+  /** Bytes of the body that are media; the rest is counted as text. */
   readonly mediaBytes: number;
   readonly pictures: readonly Picture[];
   readonly documents: readonly CarriedDocument[];
-  /** The recordings are in base64. */
   readonly recordings: readonly string[];
-  /** Parts whose size only the supplier knows: earlier answers, stored prompts, kinds that are unknown here. */
+  /** Parts whose size only the supplier knows: earlier responses, stored prompts, unknown types. */
   readonly references: number;
-  /** Tools of any kind, and those of the vendor's making, which it describes to the model itself. */
+  /** All tools, and those defined by the vendor, which describes them to the model itself. */
   readonly tools: number;
   readonly vendorTools: number;
   readonly serverTools: readonly ServerTool[];
-  /** The caller's limit on the uses of all server tools together. */
   readonly maxToolCalls: number | null;
-  /** No answer can be charged for more tokens that were predicted and then not written. */
+  /** Maximum number of predicted tokens that can be charged without being written. */
   readonly predictedTokens: number;
-  /** The supplier may summarise the conversation first, which is billed beside the answer. */
+  /** Whether the supplier can summarise the conversation first, which is billed in addition. */
   readonly compacts: boolean;
-  /** It may ask these other models on the way. */
   readonly advisors: readonly Advisor[];
 }
 
 export interface Advisor {
   readonly model: string;
   readonly index: number;
-  /** The caller's bound on each advice; null where there is none. */
+  /** The caller's limit per advice; null if there is none. */
   readonly maxTokens: number | null;
 }
 
-const NOTHING: readonly never[] = [];
+const EMPTY_LIST: readonly never[] = [];
 
-/** Most requests carry text alone. */
-export const textAlone: RequestMeasure = {
+export const textOnlyMeasure: RequestMeasure = {
   mediaBytes: 0,
-  pictures: NOTHING,
-  documents: NOTHING,
-  recordings: NOTHING,
+  pictures: EMPTY_LIST,
+  documents: EMPTY_LIST,
+  recordings: EMPTY_LIST,
   references: 0,
   tools: 0,
   vendorTools: 0,
-  serverTools: NOTHING,
+  serverTools: EMPTY_LIST,
   maxToolCalls: null,
   predictedTokens: 0,
   compacts: false,
-  advisors: NOTHING,
+  advisors: EMPTY_LIST,
 };
 
-/** Collects what a walk over a body finds. Lists wait in a stack, so that depth cannot exhaust the call stack. */
-export class Measure implements RequestMeasure {
+/**
+ * Collects the measure while a body is walked. Lists are queued instead of recursed into, so that depth cannot exhaust
+ * the call stack.
+ */
+export class MeasureCollector implements RequestMeasure {
   mediaBytes = 0;
   readonly pictures: Picture[] = [];
   readonly documents: CarriedDocument[] = [];
@@ -86,38 +80,37 @@ export class Measure implements RequestMeasure {
   predictedTokens = 0;
   compacts = false;
   readonly advisors: Advisor[] = [];
-  private readonly waiting: (readonly unknown[])[] = [];
+  private readonly queue: (readonly unknown[])[] = [];
 
-  /** Content that is a plain text needs no look; a list of parts is read later. */
-  later(content: unknown): void {
-    if (Array.isArray(content)) this.waiting.push(content);
-    else if (isRecord(content)) this.waiting.push([content]);
+  /** Queues content for `readParts`; plain text needs no reading. */
+  enqueue(content: unknown): void {
+    if (Array.isArray(content)) this.queue.push(content);
+    else if (isRecord(content)) this.queue.push([content]);
   }
 
-  /** Reads every list that waits, and those that are found on the way. */
-  readParts(read: (part: JsonObject, measure: Measure) => void): void {
-    for (let parts = this.waiting.pop(); parts !== undefined; parts = this.waiting.pop()) {
+  readParts(read: (part: JsonObject, measure: MeasureCollector) => void): void {
+    for (let parts = this.queue.pop(); parts !== undefined; parts = this.queue.pop()) {
       for (const part of parts) if (isRecord(part)) read(part, this);
     }
   }
 
-  /** A picture by its address, which may hold the picture itself. */
-  pictureAt(url: unknown, detail: unknown): void {
-    const told = typeof detail === 'string' ? detail : null;
+  /** Adds an image by its URL, which can contain the image itself. */
+  addPictureUrl(url: unknown, detail: unknown): void {
+    const detailText = typeof detail === 'string' ? detail : null;
     if (typeof url !== 'string' || !isInline(url)) {
-      this.pictures.push({ detail: told, size: null });
+      this.pictures.push({ detail: detailText, size: null });
       return;
     }
     this.mediaBytes += url.length;
-    this.pictures.push({ detail: told, size: pictureSizeIn(url, startOfData(url)) });
+    this.pictures.push({ detail: detailText, size: pictureSizeIn(url, startOfData(url)) });
   }
 
-  pictureOf(base64: string): void {
+  addPictureData(base64: string): void {
     this.mediaBytes += base64.length;
     this.pictures.push({ detail: null, size: pictureSizeIn(base64, 0) });
   }
 
-  document(base64: unknown): void {
+  addDocument(base64: unknown): void {
     if (typeof base64 !== 'string') {
       this.documents.push({ bytes: null });
       return;
@@ -126,18 +119,18 @@ export class Measure implements RequestMeasure {
     this.documents.push({ bytes: Math.floor((base64.length * 3) / 4) });
   }
 
-  /** Suppliers fetch a text that is not plain base64, such as an address, so only they know its size. */
-  recording(base64: unknown): void {
-    if (typeof base64 !== 'string' || !plainBase64.test(base64)) return this.reference();
+  /** Suppliers fetch anything that is not plain base64, such as a URL, so only they know its size. */
+  addRecording(base64: unknown): void {
+    if (typeof base64 !== 'string' || !plainBase64.test(base64)) return this.addReference();
     this.mediaBytes += base64.length;
     this.recordings.push(base64);
   }
 
-  reference(): void {
+  addReference(): void {
     this.references += 1;
   }
 
-  serverTool(type: unknown, index: number | null, limits: Partial<ServerTool> = {}): void {
+  addServerTool(type: unknown, index: number | null, limits: Partial<ServerTool> = {}): void {
     const name = typeof type === 'string' ? type : 'unknown';
     this.serverTools.push({ type: name, index, maxUses: null, takesLimit: false, ...limits });
   }
@@ -146,15 +139,15 @@ export class Measure implements RequestMeasure {
 export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : NOTHING);
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : EMPTY_LIST);
 
-export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
 const plainBase64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 const isInline = (url: string): boolean => /^data:/i.test(url.slice(0, 5));
 
-/** The data begin behind the comma of a data URL; it is the end where there is none near its beginning. */
+/** Start of the data after the comma of a data URL; its length if there is no comma near the start. */
 function startOfData(url: string): number {
   const comma = url.slice(0, 256).indexOf(',');
   return comma === -1 ? url.length : comma + 1;

@@ -2,32 +2,32 @@ import type { PictureSize } from '#extension';
 
 export type { PictureSize };
 
-/** It is enough for the header of most pictures, and for one behind a profile and a thumbnail. */
+/** Enough for the header of most images; the long limit also covers one after a profile and a thumbnail. */
 const SHORT_BYTES = 1_536;
 const LONG_BYTES = 96 * 1024;
 
-/** The size of a picture by the first bytes of its base64 text; null where they do not tell it. */
+/** The dimensions of an image from the first bytes of its base64 text; null if they cannot be determined. */
 export function pictureSizeIn(text: string, start: number): PictureSize | null {
   const head = decode(text, start, SHORT_BYTES);
   if (head === null) return null;
   const size = sizeOf(head);
   if (size !== 'further') return size;
-  const more = decode(text, start, LONG_BYTES);
-  const found = more === null ? null : sizeOf(more);
-  return found === 'further' ? null : found;
+  const longHead = decode(text, start, LONG_BYTES);
+  const longSize = longHead === null ? null : sizeOf(longHead);
+  return longSize === 'further' ? null : longSize;
 }
 
-/** It is null where the text is not plain base64: another decoder may then see other bytes. */
-function decode(text: string, start: number, most: number): Buffer | null {
-  const part = text.slice(start, start + (most / 3) * 4);
+/** Null if the text is not plain base64: another decoder might see other bytes. */
+function decode(text: string, start: number, maxBytes: number): Buffer | null {
+  const part = text.slice(start, start + (maxBytes / 3) * 4);
   const bytes = Buffer.from(part, 'base64');
   const padding = part.endsWith('==') ? 2 : part.endsWith('=') ? 1 : 0;
   return bytes.length === Math.floor(((part.length - padding) * 3) / 4) ? bytes : null;
 }
 
-type Found = PictureSize | 'further' | null;
+type PictureSizeResult = PictureSize | 'further' | null;
 
-function sizeOf(head: Buffer): Found {
+function sizeOf(head: Buffer): PictureSizeResult {
   if (head.length < 30) return null;
   if (head.readUInt32BE(0) === 0x89504e47) return pngSize(head);
   if (head.readUInt16BE(0) === 0xffd8) return jpegSize(head);
@@ -44,8 +44,8 @@ function pngSize(head: Buffer): PictureSize | null {
   return isHeader ? declaredSize(head.readUInt32BE(16), head.readUInt32BE(20), true) : null;
 }
 
-/** Decoders disagree about which of several frame headers counts, so the largest before the scan does. */
-function jpegSize(head: Buffer): Found {
+/** Decoders disagree about which of several frame headers applies, so the largest before the scan is used. */
+function jpegSize(head: Buffer): PictureSizeResult {
   let width = 0;
   let height = 0;
   for (let at = 2; ;) {
@@ -65,7 +65,7 @@ function jpegSize(head: Buffer): Found {
   }
 }
 
-/** They are all of C0 to CF but the tables that stand among them. */
+/** C0 to CF, except for the table markers among them. */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 

@@ -1,86 +1,83 @@
-/** It is one content block on its way out. */
 export interface OutgoingBlock {
-  /** It is JSON of the block as it starts. */
   readonly start: string;
-  /** This text precedes each piece within its delta. */
   readonly pieceHead: string;
-  /** All that precedes a piece, known once the block is open. */
+  /** Everything that precedes a piece; set when the block is opened. */
   prefix: string;
-  /** These deltas wait for the block's turn. */
-  held: string[];
+  pendingDeltas: string[];
   closed: boolean;
 }
 
-export const outgoing = (start: object, pieceHead: string): OutgoingBlock => ({
+export const createBlock = (start: object, pieceHead: string): OutgoingBlock => ({
   start: JSON.stringify(start),
   pieceHead,
   prefix: '',
-  held: [],
+  pendingDeltas: [],
   closed: false,
 });
 
 const deltaEvent = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
 
 /**
- * This dialect has one open block at a time, counted from 0. The first block that is open flows through; blocks
- * that begin meanwhile wait until it is over.
+ * Serialises blocks, as this dialect allows one open block at a time, numbered from 0. Blocks that start meanwhile are
+ * held until the current one ends.
  */
 export class BlockQueue {
-  /** So many characters wait. */
-  held = 0;
-  private live: OutgoingBlock | undefined;
+  heldCharacters = 0;
+  private current: OutgoingBlock | undefined;
   private readonly waiting: OutgoingBlock[] = [];
   private index = 0;
 
   open(block: OutgoingBlock): string {
-    if (!this.live) return this.enter(block);
+    if (!this.current) return this.startBlock(block);
     this.waiting.push(block);
     return '';
   }
 
-  /** `json` is the piece, and completes what `pieceHead` began. */
+  /** `json` is the piece, and completes `pieceHead`. */
   piece(block: OutgoingBlock, json: string): string {
-    if (block === this.live) return `${block.prefix}${json}}}\n\n`;
-    return this.hold(block, `${block.pieceHead}${json}}`);
+    if (block === this.current) return `${block.prefix}${json}}}\n\n`;
+    return this.defer(block, `${block.pieceHead}${json}}`);
   }
 
   sign(block: OutgoingBlock, json: string): string {
     const delta = `{"type":"signature_delta","signature":${json}}`;
-    return block === this.live ? `${deltaEvent}${this.index},"delta":${delta}}\n\n` : this.hold(block, delta);
+    return block === this.current
+      ? `${deltaEvent}${this.index},"delta":${delta}}\n\n`
+      : this.defer(block, delta);
   }
 
   close(block: OutgoingBlock): string {
     block.closed = true;
-    if (block !== this.live) return '';
-    let text = this.leave();
+    if (block !== this.current) return '';
+    let text = this.stopBlock();
     for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
-      text += this.enter(next);
+      text += this.startBlock(next);
       if (!next.closed) break;
-      text += this.leave();
+      text += this.stopBlock();
     }
     return text;
   }
 
-  private hold(block: OutgoingBlock, delta: string): string {
-    block.held.push(delta);
-    this.held += delta.length;
+  private defer(block: OutgoingBlock, delta: string): string {
+    block.pendingDeltas.push(delta);
+    this.heldCharacters += delta.length;
     return '';
   }
 
-  private enter(block: OutgoingBlock): string {
-    this.live = block;
+  private startBlock(block: OutgoingBlock): string {
+    this.current = block;
     block.prefix = `${deltaEvent}${this.index},"delta":${block.pieceHead}`;
     let text = `event: content_block_start\ndata: {"type":"content_block_start","index":${this.index},"content_block":${block.start}}\n\n`;
-    for (const delta of block.held) {
-      this.held -= delta.length;
+    for (const delta of block.pendingDeltas) {
+      this.heldCharacters -= delta.length;
       text += `${deltaEvent}${this.index},"delta":${delta}}\n\n`;
     }
-    block.held = [];
+    block.pendingDeltas = [];
     return text;
   }
 
-  private leave(): string {
-    this.live = undefined;
+  private stopBlock(): string {
+    this.current = undefined;
     const { index } = this;
     this.index += 1;
     return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;

@@ -3,43 +3,42 @@ import {
   type AssistantBlock,
   type ContentBlock,
   type DocumentBlock,
-  Fields,
+  FieldReader,
   type ImageBlock,
   join,
   joinText,
   listAt,
   malformed,
-  opened,
+  unsealReasoning,
   type OpaqueBlock,
-  type Part,
+  type RequestPart,
   type SystemTurn,
   type TextBlock,
   type ToolResultBlock,
-  type Turn,
+  type CanonicalTurn,
   unsupported,
 } from '../canonical';
 import { pick } from '../usage';
 
-/** Marks and unknown fields, once everything else of a block has been read. */
-function withRest<T extends Part>(block: T, fields: Fields): T {
+/** Adds the cache mark and unread fields; to be called after all other fields have been read. */
+function withRest<T extends RequestPart>(block: T, fields: FieldReader): T {
   const cacheControl = fields.record('cache_control');
   const opaque = fields.rest('messages');
   return { ...block, ...(cacheControl && { cacheControl }), ...(opaque.length > 0 && { opaque }) };
 }
 
-/** The blocks of a content field; a plain string is one text. */
-function blocks<T>(fields: Fields, name: string, read: (block: Fields) => T[]): (T | TextBlock)[] {
+function blocks<T>(fields: FieldReader, name: string, read: (block: FieldReader) => T[]): (T | TextBlock)[] {
   const content = fields.raw(name);
   const at = fields.path(name);
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw malformed(at, 'a string or a list of blocks');
-  return listAt(content, at).flatMap((value, index) => read(new Fields(value, join(at, index))));
+  return listAt(content, at).flatMap((value, index) => read(new FieldReader(value, join(at, index))));
 }
 
-const textBlock = (block: Fields): TextBlock =>
-  withRest({ type: 'text', text: block.needText('text'), at: block.at }, block);
+const textBlock = (block: FieldReader): TextBlock =>
+  withRest({ type: 'text', text: block.requireText('text'), at: block.at }, block);
 
-function opaqueBlock(block: Fields, essential: boolean, text?: string): OpaqueBlock {
+function opaqueBlock(block: FieldReader, essential: boolean, text?: string): OpaqueBlock {
   const cacheControl = block.record('cache_control');
   return {
     type: 'opaque',
@@ -52,38 +51,41 @@ function opaqueBlock(block: Fields, essential: boolean, text?: string): OpaqueBl
   };
 }
 
-function imageBlock(block: Fields): ImageBlock | OpaqueBlock {
-  const source = block.needFields('source');
-  const type = source.needText('type');
-  // A file that was uploaded to one supplier is unknown to every other.
+function imageBlock(block: FieldReader): ImageBlock | OpaqueBlock {
+  const source = block.requireFields('source');
+  const type = source.requireText('type');
+  // A file uploaded to one supplier is unknown to every other.
   if (type === 'file') return opaqueBlock(block, true);
   if (type === 'url') {
     return withRest(
-      { type: 'image', source: { kind: 'url', url: source.needText('url') }, at: block.at },
+      { type: 'image', source: { kind: 'url', url: source.requireText('url') }, at: block.at },
       block,
     );
   }
   if (type !== 'base64') throw malformed(source.path('type'), "'base64', 'url' or 'file'");
-  const [mediaType, data] = [source.needText('media_type'), source.needText('data')];
+  const [mediaType, data] = [source.requireText('media_type'), source.requireText('data')];
   return withRest({ type: 'image', source: { kind: 'data', mediaType, data }, at: block.at }, block);
 }
 
-function documentBlock(block: Fields): DocumentBlock | OpaqueBlock {
-  const source = block.needFields('source');
-  const type = source.needText('type');
+function documentBlock(block: FieldReader): DocumentBlock | OpaqueBlock {
+  const source = block.requireFields('source');
+  const type = source.requireText('type');
   if (type === 'file') return opaqueBlock(block, true);
   if (type === 'content') return opaqueBlock(block, true, textInside(source.raw('content')));
   const title = block.text('title');
-  const document = (from: DocumentBlock['source']): DocumentBlock =>
-    withRest({ type: 'document', source: from, at: block.at, ...(title !== undefined && { title }) }, block);
+  const document = (documentSource: DocumentBlock['source']): DocumentBlock =>
+    withRest(
+      { type: 'document', source: documentSource, at: block.at, ...(title !== undefined && { title }) },
+      block,
+    );
   switch (type) {
     case 'text':
       source.skip('media_type');
-      return document({ kind: 'text', text: source.needText('data') });
+      return document({ kind: 'text', text: source.requireText('data') });
     case 'url':
-      return document({ kind: 'url', url: source.needText('url') });
+      return document({ kind: 'url', url: source.requireText('url') });
     case 'base64': {
-      const [mediaType, data] = [source.needText('media_type'), source.needText('data')];
+      const [mediaType, data] = [source.requireText('media_type'), source.requireText('data')];
       return document({ kind: 'data', mediaType, data });
     }
     default:
@@ -91,7 +93,7 @@ function documentBlock(block: Fields): DocumentBlock | OpaqueBlock {
   }
 }
 
-/** The words of content that only this dialect has a structure for; undefined when there are others things in it. */
+/** The text of content that has a structure only in this dialect; undefined if it contains anything else. */
 function textInside(content: unknown): string | undefined {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return undefined;
@@ -99,14 +101,14 @@ function textInside(content: unknown): string | undefined {
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : undefined;
 }
 
-function searchResult(block: Fields): OpaqueBlock {
-  const [title, source] = [block.needText('title'), block.needText('source')];
+function searchResult(block: FieldReader): OpaqueBlock {
+  const [title, source] = [block.requireText('title'), block.requireText('source')];
   const text = textInside(block.raw('content')) ?? '';
   return opaqueBlock(block, true, joinText([{ text: `${title} (${source})` }, { text }], '\n\n'));
 }
 
-function contentBlock(block: Fields): ContentBlock[] {
-  const type = block.needText('type');
+function contentBlock(block: FieldReader): ContentBlock[] {
+  const type = block.requireText('type');
   switch (type) {
     case 'text':
       return [textBlock(block)];
@@ -117,7 +119,7 @@ function contentBlock(block: Fields): ContentBlock[] {
     case 'search_result':
       return [searchResult(block)];
     case 'tool_reference': {
-      const name = block.needText('tool_name');
+      const name = block.requireText('tool_name');
       return [opaqueBlock(block, true, `The tool ${name} is available.`)];
     }
     case 'container_upload':
@@ -127,8 +129,8 @@ function contentBlock(block: Fields): ContentBlock[] {
   }
 }
 
-function toolResult(block: Fields): ToolResultBlock {
-  const toolUseId = block.needText('tool_use_id');
+function toolResult(block: FieldReader): ToolResultBlock {
+  const toolUseId = block.requireText('tool_use_id');
   const content =
     block.raw('content') === undefined ? [] : blocks<ContentBlock>(block, 'content', contentBlock);
   const isError = block.flag('is_error');
@@ -136,67 +138,67 @@ function toolResult(block: Fields): ToolResultBlock {
   return withRest(isError === undefined ? base : { ...base, isError }, block);
 }
 
-function assistantBlock(block: Fields): AssistantBlock[] {
-  const type = block.needText('type');
+function assistantBlock(block: FieldReader): AssistantBlock[] {
+  const type = block.requireText('type');
   const { at } = block;
   switch (type) {
     case 'text':
       return [textBlock(block)];
     case 'thinking': {
-      const text = block.needText('thinking');
-      const signed = opened(block.text('signature'), text, 'messages');
-      return [withRest({ type: 'reasoning', text, ...signed, at }, block)];
+      const text = block.requireText('thinking');
+      const reasoning = unsealReasoning(block.text('signature'), text, 'messages');
+      return [withRest({ type: 'reasoning', text, ...reasoning, at }, block)];
     }
     case 'redacted_thinking': {
-      const signature = block.needText('data');
+      const signature = block.requireText('data');
       return [
         withRest({ type: 'reasoning', text: '', origin: 'messages', signature, redacted: true, at }, block),
       ];
     }
     case 'tool_use': {
-      const [id, name] = [block.needText('id'), block.needText('name')];
+      const [id, name] = [block.requireText('id'), block.requireText('name')];
       const input = argumentsText(block.raw('input'));
       if (input === undefined) throw malformed(block.path('input'), 'an object');
       return [withRest({ type: 'tool-use', id, name, arguments: input, at }, block)];
     }
     default:
-      // The supplier did this by itself in an earlier turn: calls of its own tools and their results.
+      // Past work of the supplier's own tools: their calls and results.
       return [opaqueBlock(block, false)];
   }
 }
 
-/** Results are put first, as every supplier requires. */
-function userTurns(message: Fields): Turn[] {
-  const read = (block: Fields): (ContentBlock | ToolResultBlock)[] =>
+/** Results come first, as every supplier requires. */
+function userTurns(message: FieldReader): CanonicalTurn[] {
+  const read = (block: FieldReader): (ContentBlock | ToolResultBlock)[] =>
     block.raw('type') === 'tool_result' ? [toolResult(block)] : contentBlock(block);
   const all = blocks<ContentBlock | ToolResultBlock>(message, 'content', read);
   const results = all.filter((block) => block.type === 'tool-result');
   const rest = all.filter((block) => block.type !== 'tool-result');
   const { at } = message;
-  const turns: Turn[] = results.length > 0 ? [{ role: 'tool', results, at }] : [];
+  const turns: CanonicalTurn[] = results.length > 0 ? [{ role: 'tool', results, at }] : [];
   if (rest.length > 0 || results.length === 0) turns.push({ role: 'user', blocks: rest, at });
   return turns;
 }
 
-export function decodeSystem(fields: Fields, name: string, at: string): SystemTurn {
+export function decodeSystem(fields: FieldReader, name: string, at: string): SystemTurn {
   return { role: 'system', blocks: blocks(fields, name, (block) => [systemBlock(block)]), at };
 }
 
-function systemBlock(block: Fields): TextBlock {
+function systemBlock(block: FieldReader): TextBlock {
   if (block.raw('type') !== 'text') throw malformed(block.path('type'), "'text'");
   return textBlock(block);
 }
 
-export function decodeMessage(value: unknown, at: string): Turn[] {
-  const message = new Fields(value, at);
-  const role = message.needText('role');
+export function decodeMessage(value: unknown, at: string): CanonicalTurn[] {
+  const message = new FieldReader(value, at);
+  const role = message.requireText('role');
   const turns = turnsOf(message, role);
   const last = turns.length - 1;
   turns[last] = withRest(turns[last]!, message);
   return turns;
 }
 
-function turnsOf(message: Fields, role: string): Turn[] {
+function turnsOf(message: FieldReader, role: string): CanonicalTurn[] {
   const { at } = message;
   switch (role) {
     case 'user':

@@ -2,7 +2,7 @@ import { type Fault, type Result } from '../../kernel';
 import {
   attempt,
   type CanonicalRequest,
-  Fields,
+  FieldReader,
   malformed,
   type Opaque,
   type ReasoningRequest,
@@ -14,7 +14,7 @@ import {
 } from '../canonical';
 import { decodeMessage, decodeSystem } from './decode-content';
 
-/** Without these the answer would not be the one that was asked for, or would be given elsewhere. */
+/** Fields without which the response would be wrong, or would be given in another place. */
 const ESSENTIAL: Readonly<Record<string, NonNullable<Opaque['essential']>>> = {
   thread: { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } },
   container: {},
@@ -23,7 +23,7 @@ const ESSENTIAL: Readonly<Record<string, NonNullable<Opaque['essential']>>> = {
 
 export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, Fault> {
   return attempt(() => {
-    const fields = new Fields(body, '');
+    const fields = new FieldReader(body, '');
     const messages = fields.list('messages');
     if (!messages || messages.length === 0) throw malformed('messages', 'a list of at least one message');
     const { system, billing } = systemOf(fields);
@@ -34,7 +34,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
     const user = fields.fields('metadata');
     const request: CanonicalRequest = {
       source: 'messages',
-      model: fields.needText('model'),
+      model: fields.requireText('model'),
       system,
       turns: messages.flatMap((message, index) => decodeMessage(message, `messages.${index}`)),
       tools: fields.each('tools', decodeTool),
@@ -54,10 +54,10 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
     };
     fields.skip('output_format');
     const essential = [
-      ...Object.entries(ESSENTIAL).map(([name, why]) => fields.opaque(name, ['messages'], why)),
+      ...Object.entries(ESSENTIAL).map(([name, details]) => fields.opaque(name, ['messages'], details)),
       servers && servers.length > 0 ? fields.opaque('mcp_servers', ['messages'], {}) : undefined,
     ].filter((opaque) => opaque !== undefined);
-    const inner = [config, thinking, user].flatMap((each) => each?.rest('messages') ?? []).map(nested);
+    const inner = [config, thinking, user].flatMap((each) => each?.rest('messages') ?? []).map(withoutTarget);
     return { ...request, opaque: [...essential, ...billing, ...fields.rest('messages'), ...inner] };
   });
 }
@@ -66,10 +66,10 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
 const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n?/;
 
 /**
- * Claude Code begins its system text with a line for its vendor's books. It differs in every request, so that no other
- * supplier would find the rest in its cache.
+ * Removes the billing line with which Claude Code starts its system text. The line differs per request, which would
+ * defeat prompt caching at other suppliers.
  */
-function systemOf(fields: Fields): { system: SystemTurn[]; billing: Opaque[] } {
+function systemOf(fields: FieldReader): { system: SystemTurn[]; billing: Opaque[] } {
   if (fields.raw('system') === undefined) return { system: [], billing: [] };
   const turn = decodeSystem(fields, 'system', 'system');
   const first = turn.blocks[0]?.text ?? '';
@@ -80,16 +80,16 @@ function systemOf(fields: Fields): { system: SystemTurn[]; billing: Opaque[] } {
   return { system: blocks.length === 0 ? [] : [{ ...turn, blocks }], billing: [line] };
 }
 
-/** Leftovers of inner objects are counted, but have no place at the top of a body. */
-const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
+/** Unread fields of inner objects are counted, but cannot be sent at the top level of a body. */
+const withoutTarget = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 
 function decodeThinking(
-  thinking: Fields | undefined,
-  config: Fields | undefined,
+  thinking: FieldReader | undefined,
+  config: FieldReader | undefined,
 ): ReasoningRequest | undefined {
   const effort = config?.text('effort');
   if (!thinking) return effort === undefined ? undefined : { effort };
-  const type = thinking.needText('type');
+  const type = thinking.requireText('type');
   const display = thinking.text('display');
   const common = { ...(effort !== undefined && { effort }), ...(display !== undefined && { display }) };
   switch (type) {
@@ -109,7 +109,7 @@ function decodeThinking(
   }
 }
 
-function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
+function decodeFormat(format: FieldReader | undefined): ResponseFormat | undefined {
   if (!format) return undefined;
   if (format.raw('type') !== 'json_schema') throw malformed(format.path('type'), "'json_schema'");
   const schema = format.record('schema');
@@ -117,9 +117,9 @@ function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
   return { type: 'schema', schema };
 }
 
-function decodeTool(tool: Fields): Tool {
+function decodeTool(tool: FieldReader): Tool {
   const type = tool.text('type') ?? 'custom';
-  const name = tool.needText('name');
+  const name = tool.requireText('name');
   if (type !== 'custom') return { kind: 'opaque', dialect: 'messages', name, value: tool.all(), at: tool.at };
   const schema = tool.record('input_schema');
   if (!schema) throw malformed(tool.path('input_schema'), 'a JSON schema');
@@ -139,12 +139,12 @@ function decodeTool(tool: Fields): Tool {
   };
 }
 
-function decodeChoice(fields: Fields): { toolChoice?: ToolChoice; parallelTools?: boolean } {
+function decodeChoice(fields: FieldReader): { toolChoice?: ToolChoice; parallelTools?: boolean } {
   const choice = fields.fields('tool_choice');
   if (!choice) return {};
-  const type = choice.needText('type');
-  const alone = choice.flag('disable_parallel_tool_use');
-  const parallel = alone === undefined ? {} : { parallelTools: !alone };
+  const type = choice.requireText('type');
+  const disablesParallel = choice.flag('disable_parallel_tool_use');
+  const parallel = disablesParallel === undefined ? {} : { parallelTools: !disablesParallel };
   switch (type) {
     case 'auto':
     case 'none':
@@ -152,7 +152,7 @@ function decodeChoice(fields: Fields): { toolChoice?: ToolChoice; parallelTools?
     case 'any':
       return { toolChoice: { mode: 'required' }, ...parallel };
     case 'tool':
-      return { toolChoice: { mode: 'tool', tool: { name: choice.needText('name') } }, ...parallel };
+      return { toolChoice: { mode: 'tool', tool: { name: choice.requireText('name') } }, ...parallel };
     default:
       throw malformed(choice.path('type'), "'auto', 'any', 'tool' or 'none'");
   }

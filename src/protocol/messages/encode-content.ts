@@ -9,64 +9,63 @@ import {
   type ImageBlock,
   isReadable,
   type JsonObject,
-  type Part,
+  type RequestPart,
   type ReasoningBlock,
   type SystemTurn,
   type Tally,
-  type Target,
+  type EncodingTarget,
   ToolIds,
   type ToolNames,
   type ToolResultBlock,
   type ToolUseBlock,
-  type Turn,
+  type CanonicalTurn,
   unsupported,
 } from '../canonical';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
-/** Where nothing was said by the user first, this dialect still wants to hear from one. */
+/** Text of a user turn that this dialect requires if the conversation starts without one. */
 const OPENING = 'Continue.';
 
-interface Message {
+interface MessagesTurn {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: JsonObject[];
 }
 
-/** Writes the conversation in turns: users and assistants alternate, results first, nothing empty. */
 export class ConversationWriter {
   readonly system: JsonObject[] = [];
-  private readonly messages: Message[] = [];
-  private readonly extras = new Map<Message, JsonObject>();
+  private readonly messages: MessagesTurn[] = [];
+  private readonly extras = new Map<MessagesTurn, JsonObject>();
   private readonly ids = new ToolIds();
 
   constructor(
     private readonly tally: Tally,
     private readonly names: ToolNames,
-    private readonly target: Target,
+    private readonly target: EncodingTarget,
   ) {}
 
-  lead(turn: SystemTurn): void {
+  addSystem(turn: SystemTurn): void {
     for (const block of turn.blocks) this.pushText(this.system, block.text, block);
     this.tally.carry('messages', {}, turn.opaque);
   }
 
-  turn(turn: Turn): void {
+  turn(turn: CanonicalTurn): void {
     switch (turn.role) {
       case 'system':
-        if (this.target.systemInTurns) this.say(turn, 'system', this.contents(turn.blocks));
+        if (this.target.systemInTurns) this.append(turn, 'system', this.contents(turn.blocks));
         else {
           this.tally.approximated(turn.at, 'moved to the system text');
-          this.lead(turn);
+          this.addSystem(turn);
         }
         break;
       case 'user':
-        this.say(turn, 'user', this.contents(turn.blocks));
+        this.append(turn, 'user', this.contents(turn.blocks));
         break;
       case 'assistant':
-        this.say(turn, 'assistant', this.assistant(turn));
+        this.append(turn, 'assistant', this.assistant(turn));
         break;
       case 'tool':
-        this.say(
+        this.append(
           turn,
           'user',
           turn.results.map((result) => this.result(result)),
@@ -75,7 +74,6 @@ export class ConversationWriter {
     }
   }
 
-  /** The finished conversation, mended where this dialect is stricter than the caller's. */
   finish(): JsonObject[] {
     if (this.messages.length === 0 && this.system.length > 0) {
       this.tally.approximated('messages', 'without a user, the last instruction is what is asked');
@@ -89,30 +87,30 @@ export class ConversationWriter {
     this.trimLast();
     return this.messages.map((message) => ({
       role: message.role,
-      content: plainOr(message.content),
+      content: textOrParts(message.content),
       ...this.extras.get(message),
     }));
   }
 
-  /** Some models do not go on with a text of their own: a user has the last word. */
-  answerable(messages: JsonObject[]): void {
+  /** Some models cannot continue their own text: the last turn must be a user's. */
+  ensureUserLast(messages: JsonObject[]): void {
     if (messages.at(-1)?.role !== 'assistant') return;
     this.tally.approximated('messages', 'a user asks to go on');
     messages.push({ role: 'user', content: OPENING });
   }
 
   get plainSystem(): string | JsonObject[] | undefined {
-    return this.system.length === 0 ? undefined : plainOr(this.system);
+    return this.system.length === 0 ? undefined : textOrParts(this.system);
   }
 
-  /** A text that the assistant is to go on with must not end in a blank. */
+  /** A prefilled assistant text must not end in whitespace. */
   private trimLast(): void {
     const last = this.messages.at(-1);
     const block = last?.role === 'assistant' ? last.content.at(-1) : undefined;
     if (block?.type === 'text') block.text = String(block.text).trimEnd();
   }
 
-  private say(turn: Turn, role: Message['role'], content: JsonObject[]): void {
+  private append(turn: CanonicalTurn, role: MessagesTurn['role'], content: JsonObject[]): void {
     const last = this.messages.at(-1);
     if (content.length === 0) {
       this.tally.dropped(turn.at, 'an empty turn');
@@ -127,26 +125,26 @@ export class ConversationWriter {
     this.extras.set(message, extra);
   }
 
-  private marked(value: JsonObject, { cacheControl, opaque }: Part): JsonObject {
+  private withMarks(value: JsonObject, { cacheControl, opaque }: RequestPart): JsonObject {
     if (cacheControl) value.cache_control = cacheControl;
     this.tally.carry('messages', value, opaque);
     return value;
   }
 
-  /** Blank texts are refused here and say nothing. */
-  private pushText(list: JsonObject[], text: string, part: Part): void {
+  /** Blank texts are refused by this dialect and carry no content. */
+  private pushText(list: JsonObject[], text: string, part: RequestPart): void {
     if (text.trim() === '') this.tally.dropped(part.at, 'a blank text');
-    else list.push(this.marked({ type: 'text', text }, part));
+    else list.push(this.withMarks({ type: 'text', text }, part));
   }
 
   private contents(blocks: readonly ContentBlock[]): JsonObject[] {
     const list: JsonObject[] = [];
     for (const block of blocks) {
-      const known =
+      const converted =
         block.type === 'opaque' && block.dialect !== 'messages' ? foreignBlock(block, this.tally) : block;
-      if (known?.type === 'text') this.pushText(list, known.text, known);
-      else if (known?.type === 'opaque') list.push(known.value);
-      else if (known) list.push(this.marked(this.attachment(known), known));
+      if (converted?.type === 'text') this.pushText(list, converted.text, converted);
+      else if (converted?.type === 'opaque') list.push(converted.value);
+      else if (converted) list.push(this.withMarks(this.attachment(converted), converted));
     }
     return list;
   }
@@ -170,9 +168,9 @@ export class ConversationWriter {
   private result(result: ToolResultBlock): JsonObject {
     const value: JsonObject = { type: 'tool_result', tool_use_id: this.ids.forResult(result.toolUseId) };
     const content = this.contents(result.blocks);
-    if (content.length > 0) value.content = plainOr(content);
+    if (content.length > 0) value.content = textOrParts(content);
     if (result.isError !== undefined) value.is_error = result.isError;
-    return this.marked(value, result);
+    return this.withMarks(value, result);
   }
 
   private assistant(turn: AssistantTurn): JsonObject[] {
@@ -188,7 +186,7 @@ export class ConversationWriter {
           this.reasoning(list, block);
           break;
         case 'tool-use':
-          list.push(this.marked(this.call(block), block));
+          list.push(this.withMarks(this.call(block), block));
           break;
         case 'opaque':
           list.push(...this.contents([block]));
@@ -198,13 +196,13 @@ export class ConversationWriter {
     return list;
   }
 
-  /** Only what this dialect's suppliers have signed may be shown to them again. */
+  /** Only reasoning signed by this dialect's suppliers can be sent back to them. */
   private reasoning(list: JsonObject[], block: ReasoningBlock): void {
     const { signature, text, redacted } = block;
     if (!isReadable(block, 'messages', this.target.reads)) {
       this.tally.dropped(block.at, 'reasoning without a signature of the target');
-    } else if (redacted) list.push(this.marked({ type: 'redacted_thinking', data: signature }, block));
-    else list.push(this.marked({ type: 'thinking', thinking: text, signature }, block));
+    } else if (redacted) list.push(this.withMarks({ type: 'redacted_thinking', data: signature }, block));
+    else list.push(this.withMarks({ type: 'thinking', thinking: text, signature }, block));
   }
 
   private call(block: ToolUseBlock): JsonObject {
@@ -221,12 +219,13 @@ export class ConversationWriter {
 }
 
 function documentOf({ source, title, at }: DocumentBlock): JsonObject {
-  const named = title === undefined ? {} : { title };
-  if (source.kind === 'url') return { type: 'document', source: { type: 'url', url: source.url }, ...named };
+  const titleField = title === undefined ? {} : { title };
+  if (source.kind === 'url')
+    return { type: 'document', source: { type: 'url', url: source.url }, ...titleField };
   const text = (data: string): JsonObject => ({
     type: 'document',
     source: { type: 'text', media_type: 'text/plain', data },
-    ...named,
+    ...titleField,
   });
   if (source.kind === 'text') return text(source.text);
   if (source.mediaType.startsWith('text/')) return text(Buffer.from(source.data, 'base64').toString('utf8'));
@@ -239,12 +238,11 @@ function documentOf({ source, title, at }: DocumentBlock): JsonObject {
   return {
     type: 'document',
     source: { type: 'base64', media_type: source.mediaType, data: source.data },
-    ...named,
+    ...titleField,
   };
 }
 
-/** One plain text is written as a string, as most callers do. */
-function plainOr(content: JsonObject[]): string | JsonObject[] {
+function textOrParts(content: JsonObject[]): string | JsonObject[] {
   const [only] = content;
   const plain = content.length === 1 && only!.type === 'text' && Object.keys(only!).length === 2;
   return plain ? String(only!.text) : content;

@@ -7,65 +7,66 @@ import {
   isOpenSchema,
   isNamed,
   type JsonObject,
-  needSomething,
+  requireContent,
   outputLimit,
-  present,
-  resultsBehindCalls,
+  withoutUndefined,
+  groupToolResults,
   Tally,
-  type Target,
+  type EncodingTarget,
   ToolNames,
   withClientTools,
 } from '../canonical';
 import { ConversationWriter } from './encode-content';
 import { Enforcement } from './enforceable';
 import { encodeTools, type ToolFields } from './encode-tools';
-import { boundThinking, thinkingFor } from './thinking';
+import { withBlockBinding, thinkingFor } from './thinking';
 
-const LONGEST_TOOL_NAME = 128;
-const DEFAULT_OUTPUT = 4096;
-const ANSWER_TOOL = 'json_answer';
+const MAX_TOOL_NAME_LENGTH = 128;
+const DEFAULT_OUTPUT_TOKENS = 4096;
+const RESPONSE_TOOL_NAME = 'json_answer';
 
 export function encodeMessagesRequest(
-  given: CanonicalRequest,
-  options: Target = {},
+  input: CanonicalRequest,
+  options: EncodingTarget = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
-    const request = withClientTools(given, 'messages');
-    const own = request.source === 'messages';
-    const target: Target = { systemInTurns: own, ...options };
+    const request = withClientTools(input, 'messages');
+    const isNative = request.source === 'messages';
+    const target: EncodingTarget = { systemInTurns: isNative, ...options };
     const tally = new Tally();
-    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed));
+    const names = new ToolNames(MAX_TOOL_NAME_LENGTH, request.tools.filter(isNamed));
     const writer = new ConversationWriter(tally, names, target);
-    const turns = resultsBehindCalls(request.turns);
-    for (const turn of request.system) writer.lead(turn);
+    const turns = groupToolResults(request.turns);
+    for (const turn of request.system) writer.addSystem(turn);
     for (const turn of turns) writer.turn(turn);
     const enforcement = new Enforcement();
-    const format = structuredAnswer(request, { target, enforcement, writer, tally });
-    const tools = unforced(
-      withAnswerTool(encodeTools(request, names, { target, enforcement }, tally), format.tool),
+    const format = structuredResponse(request, { target, enforcement, writer, tally });
+    const tools = withoutForcedTool(
+      withResponseTool(encodeTools(request, names, { target, enforcement }, tally), format.tool),
       {
         target,
         writer,
         tally,
       },
     );
-    const asked = own ? request.maxOutputTokens : outputLimit(request, target, tally);
+    const requestedLimit = isNative ? request.maxOutputTokens : outputLimit(request, target, tally);
     const limit =
-      asked ?? Math.min(target.maxOutputTokens ?? DEFAULT_OUTPUT, target.facts?.maxOutput ?? Infinity);
+      requestedLimit ??
+      Math.min(target.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS, target.facts?.maxOutput ?? Infinity);
     const isForced = /^(any|tool)$/.test(String(tools.tool_choice?.type));
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
-    const config = present({ effort: thinking.effort, format: format.native });
+    const config = withoutUndefined({ effort: thinking.effort, format: format.native });
     const messages = writer.finish();
-    needSomething(messages, request);
-    if (!own && target.facts?.prefill === false) writer.answerable(messages);
-    const body = present({
+    requireContent(messages, request);
+    if (!isNative && target.facts?.prefill === false) writer.ensureUserLast(messages);
+    const body = withoutUndefined({
       model: target.model ?? request.model,
       system: writer.plainSystem,
       messages,
       max_tokens: limit,
       ...sampling(request, isThinking(thinking.thinking, target), target, tally),
       ...tools,
-      thinking: boundThinking(thinking.thinking, target, isForced ? [] : messages),
+      thinking: withBlockBinding(thinking.thinking, target, isForced ? [] : messages),
       cache_control: cacheMarkFor(request, target),
       output_config: Object.keys(config).length > 0 ? config : undefined,
       stream: request.stream || undefined,
@@ -76,13 +77,16 @@ export function encodeMessagesRequest(
   });
 }
 
-const isThinking = (asked: JsonObject | undefined, { facts }: Target): boolean =>
-  asked === undefined ? facts?.thinking?.unasked === true : asked.type !== 'disabled';
+const isThinking = (thinking: JsonObject | undefined, { facts }: EncodingTarget): boolean =>
+  thinking === undefined ? facts?.thinking?.unasked === true : thinking.type !== 'disabled';
 
-/** Callers of other dialects cannot say what to cache. A mark pays where the prompt comes again with the next turn. */
+/**
+ * Adds a cache mark for callers of other dialects, which cannot set one, if the prompt will probably be repeated in the
+ * next turn.
+ */
 function cacheMarkFor(
   { source, system, turns, tools }: CanonicalRequest,
-  target: Target,
+  target: EncodingTarget,
 ): JsonObject | undefined {
   if (source === 'messages' || !target.cacheMark) return undefined;
   const isContinued = tools.length > 0 || turns.some(({ role }) => role === 'assistant');
@@ -94,7 +98,12 @@ function cacheMarkFor(
   return isContinued && !isMarked ? { type: 'ephemeral' } : undefined;
 }
 
-function sampling(request: CanonicalRequest, isThinking: boolean, target: Target, tally: Tally): JsonObject {
+function sampling(
+  request: CanonicalRequest,
+  isThinking: boolean,
+  target: EncodingTarget,
+  tally: Tally,
+): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;
   if (seed !== undefined) tally.dropped('seed', 'unknown to the target');
   if (verbosity !== undefined) tally.dropped('verbosity', 'unknown to the target');
@@ -115,7 +124,7 @@ function sampling(request: CanonicalRequest, isThinking: boolean, target: Target
     return { top_p: topP !== undefined && topP >= 0.95 ? topP : undefined, ...common };
   }
   if (temperature !== undefined && temperature > 1) tally.approximated('temperature', 'at most 1');
-  // Newer models refuse the two together; the temperature is the one that callers mean.
+  // Newer models refuse the combination; callers usually intend the temperature.
   const both = temperature !== undefined && topP !== undefined;
   if (both && topP < 1) tally.dropped('top_p', 'not together with a temperature');
   const clamped = temperature === undefined ? undefined : Math.min(temperature, 1);
@@ -130,24 +139,24 @@ function metadataOf({ user, metadata }: CanonicalRequest, tally: Tally): JsonObj
   return typeof id === 'string' ? { user_id: id } : undefined;
 }
 
-interface AnswerTool {
+interface ResponseFormatTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonObject;
 }
 
-interface FormatTools {
-  readonly target: Target;
+interface MessagesFormatContext {
+  readonly target: EncodingTarget;
   readonly enforcement: Enforcement;
   readonly writer: ConversationWriter;
   readonly tally: Tally;
 }
 
-/** A wish for JSON: as a format where the schema allows it, as a tool that must be called, or in words. */
-function structuredAnswer(
+/** Encodes a JSON format natively if the schema allows it, otherwise as a forced tool or as an instruction. */
+function structuredResponse(
   request: CanonicalRequest,
-  { target, enforcement, writer, tally }: FormatTools,
-): { native?: JsonObject; tool?: AnswerTool } {
+  { target, enforcement, writer, tally }: MessagesFormatContext,
+): { native?: JsonObject; tool?: ResponseFormatTool } {
   const format = request.responseFormat;
   if (!format || format.type === 'text') return {};
   if (format.type === 'json') {
@@ -156,49 +165,52 @@ function structuredAnswer(
     return {};
   }
   const { schema, description } = format;
-  const isOwn = request.source === 'messages';
-  if (isOwn && target.structuredOutput !== 'tool') return { native: { type: 'json_schema', schema } };
+  const isNative = request.source === 'messages';
+  if (isNative && target.structuredOutput !== 'tool') return { native: { type: 'json_schema', schema } };
   const enforced =
     target.structuredOutput === 'tool' ? undefined : enforcedSchema(schema, target, enforcement);
-  if (enforcement.moved) tally.approximated('response_format', 'bounds of the schema became descriptions');
+  if (enforcement.hasMovedKeywords)
+    tally.approximated('response_format', 'bounds of the schema became descriptions');
   if (enforced !== undefined) return { native: { type: 'json_schema', schema: enforced } };
   tally.approximated('response_format', 'expressed as a tool that must be called');
-  const name = request.tools.some((tool) => tool.name === ANSWER_TOOL) ? `${ANSWER_TOOL}_2` : ANSWER_TOOL;
+  const name = request.tools.some((tool) => tool.name === RESPONSE_TOOL_NAME)
+    ? `${RESPONSE_TOOL_NAME}_2`
+    : RESPONSE_TOOL_NAME;
   const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
   const text = description ?? 'Gives the answer. Call it exactly once, with the whole answer.';
   return { tool: { name, description: text, input_schema: input } };
 }
 
-/** A model that cannot be forced to call a tool is told to in words. */
-function unforced(
+/** Replaces a forced tool choice by an instruction for models that do not support forcing. */
+function withoutForcedTool(
   fields: ToolFields,
-  { target, writer, tally }: { target: Target; writer: ConversationWriter; tally: Tally },
+  { target, writer, tally }: { target: EncodingTarget; writer: ConversationWriter; tally: Tally },
 ): ToolFields {
   const { tool_choice: choice } = fields;
   if (target.facts?.forcedTools !== false || !/^(any|tool)$/.test(String(choice?.type))) return fields;
   tally.approximated('tool_choice', 'asked for in words');
-  const { type: _type, name, ...alone } = choice ?? {};
+  const { type: _type, name, ...rest } = choice ?? {};
   const which = typeof name === 'string' ? `the tool "${name}"` : 'one of the tools';
   writer.system.push({ type: 'text', text: `Answer by calling ${which}.` });
-  return { ...fields, tool_choice: { type: 'auto', ...alone } };
+  return { ...fields, tool_choice: { type: 'auto', ...rest } };
 }
 
-/** Where nothing is known of the model, only whether objects are closed is looked at. */
+/** For unknown models, only checks that objects can be closed. */
 function enforcedSchema(
   schema: JsonObject,
-  { facts }: Target,
+  { facts }: EncodingTarget,
   enforcement: Enforcement,
 ): JsonObject | undefined {
-  if (facts?.schema === 'anthropic') return enforcement.take(schema);
+  if (facts?.schema === 'anthropic') return enforcement.enforce(schema);
   return isOpenSchema(schema) ? undefined : closedSchema(schema);
 }
 
-/** Beside other tools the model may still choose one of those first; it may not answer in plain words. */
-function withAnswerTool(fields: ToolFields, answer: AnswerTool | undefined): ToolFields {
-  if (!answer) return fields;
-  const alone = fields.tools === undefined;
+/** Next to other tools the model can call one of those first, but it cannot respond in plain text. */
+function withResponseTool(fields: ToolFields, tool: ResponseFormatTool | undefined): ToolFields {
+  if (!tool) return fields;
+  const isOnlyTool = fields.tools === undefined;
   return {
-    tools: [...(fields.tools ?? []), { ...answer }],
-    tool_choice: alone ? { type: 'tool', name: answer.name } : { type: 'any' },
+    tools: [...(fields.tools ?? []), { ...tool }],
+    tool_choice: isOnlyTool ? { type: 'tool', name: tool.name } : { type: 'any' },
   };
 }

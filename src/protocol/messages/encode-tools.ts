@@ -4,10 +4,10 @@ import {
   CUSTOM_TOOL_SCHEMA,
   dropTool,
   type JsonObject,
-  present,
+  withoutUndefined,
   refuseWithoutTools,
   type Tally,
-  type Target,
+  type EncodingTarget,
   type Tool,
   type ToolNames,
   type ToolReference,
@@ -19,9 +19,8 @@ export interface ToolFields {
   readonly tool_choice?: JsonObject;
 }
 
-/** The model takes these of schemas, and the request has used so much of that. */
 interface ToolRules {
-  readonly target: Target;
+  readonly target: EncodingTarget;
   readonly enforcement: Enforcement;
 }
 
@@ -43,7 +42,7 @@ export function encodeTools(
   return { tools, tool_choice: encodeChoice(request, names) };
 }
 
-/** This dialect cannot offer a tool and forbid it, so what is not allowed is not offered. */
+/** Offers only allowed tools, since this dialect cannot offer a tool and forbid it. */
 function allowedTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): readonly Tool[] {
   if (toolChoice?.mode !== 'allowed') return tools;
   tally.approximated('tool_choice', 'only the allowed tools are offered');
@@ -65,7 +64,7 @@ function encodeTool(tool: Tool, names: ToolNames, rules: ToolRules, tally: Tally
   if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
   if (tool.kind === 'custom') {
     tally.approximated(tool.at, 'offered as a function with one text');
-    return present({ name, description, input_schema: CUSTOM_TOOL_SCHEMA, cache_control });
+    return withoutUndefined({ name, description, input_schema: CUSTOM_TOOL_SCHEMA, cache_control });
   }
   const schema = tool.schema ?? NO_ARGUMENTS;
   const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
@@ -74,7 +73,7 @@ function encodeTool(tool: Tool, names: ToolNames, rules: ToolRules, tally: Tally
   else if (enforced?.isMoved) tally.approximated(`${tool.at}.schema`, 'bounds became descriptions');
   const strict = enforced && true;
   const input_schema = enforced?.schema ?? input;
-  const encoded = present({ name, description, input_schema, strict, cache_control });
+  const encoded = withoutUndefined({ name, description, input_schema, strict, cache_control });
   tally.carry('messages', encoded, tool.opaque);
   return encoded;
 }
@@ -85,27 +84,27 @@ function enforcedInput(
 ): { readonly schema: JsonObject; readonly isMoved: boolean } | undefined {
   if (target.structuredOutput === 'tool') return undefined;
   if (target.facts?.schema !== 'anthropic') return { schema: input, isMoved: false };
-  enforcement.moved = false;
-  const schema = enforcement.take(input);
-  return schema && { schema, isMoved: enforcement.moved };
+  enforcement.hasMovedKeywords = false;
+  const schema = enforcement.enforce(input);
+  return schema && { schema, isMoved: enforcement.hasMovedKeywords };
 }
 
 function encodeChoice(request: CanonicalRequest, names: ToolNames): JsonObject | undefined {
   const { parallelTools } = request;
   const choice = choiceFor(request, 'messages');
-  const alone = parallelTools === undefined ? {} : { disable_parallel_tool_use: !parallelTools };
+  const parallelField = parallelTools === undefined ? {} : { disable_parallel_tool_use: !parallelTools };
   switch (choice?.mode) {
     case undefined:
-      return parallelTools === false ? { type: 'auto', ...alone } : undefined;
+      return parallelTools === false ? { type: 'auto', ...parallelField } : undefined;
     case 'none':
       return { type: 'none' };
     case 'auto':
-      return { type: 'auto', ...alone };
+      return { type: 'auto', ...parallelField };
     case 'required':
-      return { type: 'any', ...alone };
+      return { type: 'any', ...parallelField };
     case 'tool':
-      return { type: 'tool', name: names.nameOf(choice.tool), ...alone };
+      return { type: 'tool', name: names.nameOf(choice.tool), ...parallelField };
     case 'allowed':
-      return { type: choice.required ? 'any' : 'auto', ...alone };
+      return { type: choice.required ? 'any' : 'auto', ...parallelField };
   }
 }

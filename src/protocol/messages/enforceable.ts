@@ -3,11 +3,10 @@ import { isOpenSchema, type JsonObject } from '../canonical';
 import { isRecord } from '../usage';
 
 /**
- * Claude enforces a part of JSON Schema and refuses the rest, as its SDK's own transformation shows
- * (@anthropic-ai/sdk 1.14.0, lib/transform-json-schema, 2026-11-26). The keywords that it refuses move into
- * descriptions.
+ * Claude enforces a subset of JSON Schema and refuses the rest, as its SDK's own transformation shows
+ * (@anthropic-ai/sdk 1.14.0, lib/transform-json-schema, 2026-11-26). Refused keywords are moved into descriptions.
  */
-const MOVED: ReadonlySet<string> = new Set([
+const MOVED_KEYWORDS: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
   'exclusiveMinimum',
@@ -21,59 +20,58 @@ const MOVED: ReadonlySet<string> = new Set([
   'maxProperties',
 ]);
 
-/** One request may ask for so much of it. */
-const MOST = { tools: 20, optional: 24, unions: 16 };
+const MAX_COUNTS = { tools: 20, optional: 24, unions: 16 };
 
-/** Counts what the strict tools of one request take of its limits. */
+/** Tracks how much of the limits the strict tools of one request use. */
 export class Enforcement {
-  private readonly taken = { tools: 0, optional: 0, unions: 0 };
-  /** Something of a schema was moved into a description. */
-  moved = false;
+  private readonly used = { tools: 0, optional: 0, unions: 0 };
+  hasMovedKeywords = false;
 
-  /** The schema as it can be enforced; undefined where it cannot be. */
-  take(schema: JsonObject): JsonObject | undefined {
-    if (isOpenSchema(schema) || !isBounded(schema)) return undefined;
-    const asked = { tools: 1, ...countsOf(schema) };
+  /** Returns the schema in enforceable form; undefined if it cannot be enforced. */
+  enforce(schema: JsonObject): JsonObject | undefined {
+    if (isOpenSchema(schema) || !isNonRecursive(schema)) return undefined;
+    const needed = { tools: 1, ...countsOf(schema) };
     for (const name of ['tools', 'optional', 'unions'] as const)
-      if (this.taken[name] + asked[name] > MOST[name]) return undefined;
-    for (const name of ['tools', 'optional', 'unions'] as const) this.taken[name] += asked[name];
-    return this.mended(schema) as JsonObject;
+      if (this.used[name] + needed[name] > MAX_COUNTS[name]) return undefined;
+    for (const name of ['tools', 'optional', 'unions'] as const) this.used[name] += needed[name];
+    return this.normalise(schema) as JsonObject;
   }
 
-  private mended(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((one) => this.mended(one));
-    return isRecord(value) && !(value instanceof JsonText) ? this.mendedSchema(value) : value;
+  private normalise(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((one) => this.normalise(one));
+    return isRecord(value) && !(value instanceof JsonText) ? this.normaliseSchema(value) : value;
   }
 
-  private mendedSchema(schema: JsonObject): JsonObject {
-    const kept: JsonObject = {};
-    const told: string[] = [];
+  private normaliseSchema(schema: JsonObject): JsonObject {
+    const result: JsonObject = {};
+    const constraints: string[] = [];
     for (const [name, value] of Object.entries(schema)) {
-      if (MOVED.has(name) || isRefused(name, value)) told.push(`${name}: ${printJson(value)}`);
-      else if (name === 'oneOf') kept.anyOf = this.mended(value);
-      else if (MAPS.has(name) && isRecord(value)) kept[name] = this.mendedMap(value);
-      else kept[name] = HELD.has(name) ? this.mended(value) : value;
+      if (MOVED_KEYWORDS.has(name) || isRefused(name, value))
+        constraints.push(`${name}: ${printJson(value)}`);
+      else if (name === 'oneOf') result.anyOf = this.normalise(value);
+      else if (MAP_KEYWORDS.has(name) && isRecord(value)) result[name] = this.normaliseMap(value);
+      else result[name] = NESTED_KEYWORDS.has(name) ? this.normalise(value) : value;
     }
-    if (schema.type === 'object' || isRecord(schema.properties)) kept.additionalProperties = false;
-    if (told.length === 0) return kept;
-    this.moved = true;
-    const rules = `Must keep to ${told.join(', ')}.`;
+    if (schema.type === 'object' || isRecord(schema.properties)) result.additionalProperties = false;
+    if (constraints.length === 0) return result;
+    this.hasMovedKeywords = true;
+    const rules = `Must keep to ${constraints.join(', ')}.`;
     const { description } = schema;
-    return { ...kept, description: typeof description === 'string' ? `${description}\n\n${rules}` : rules };
+    return { ...result, description: typeof description === 'string' ? `${description}\n\n${rules}` : rules };
   }
 
-  private mendedMap(map: JsonObject): JsonObject {
-    return Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, this.mended(schema)]));
+  private normaliseMap(map: JsonObject): JsonObject {
+    return Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, this.normalise(schema)]));
   }
 }
 
-/** Schemas by name, and schemas within; everything else is a plain value. */
-const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
-const HELD: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf']);
+/** Keywords with schemas by name, and with nested schemas; all others are plain values. */
+const MAP_KEYWORDS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const NESTED_KEYWORDS: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf']);
 
 const isRefused = (name: string, value: unknown): boolean =>
   (name === 'minItems' && !/^[01]$/.test(printJson(value))) ||
-  // Look-around, back-references and word boundaries are no part of the regular expressions it knows.
+  // Look-around, back-references and word boundaries are not supported.
   (name === 'pattern' && (typeof value !== 'string' || /\(\?[^:]|\\[bB1-9]/.test(value)));
 
 function countsOf(schema: unknown): { optional: number; unions: number } {
@@ -87,28 +85,27 @@ function countsOf(schema: unknown): { optional: number; unions: number } {
   return counts;
 }
 
-/** No schema within refers to itself or to another document. */
-function isBounded(root: JsonObject): boolean {
-  const named = new Map<string, JsonObject>();
-  for (const map of MAPS)
+function isNonRecursive(root: JsonObject): boolean {
+  const definitions = new Map<string, JsonObject>();
+  for (const map of MAP_KEYWORDS)
     for (const [name, schema] of Object.entries(isRecord(root[map]) ? root[map] : {}))
-      if (isRecord(schema)) named.set(`#/${map}/${name}`, schema);
-  const known = new Map<string, 'open' | 'closed'>();
+      if (isRecord(schema)) definitions.set(`#/${map}/${name}`, schema);
+  const states = new Map<string, 'open' | 'closed'>();
   const isClosed = (target: string): boolean => {
-    const state = known.get(target);
+    const state = states.get(target);
     if (state !== undefined) return state === 'closed';
-    const schema = named.get(target);
+    const schema = definitions.get(target);
     if (schema === undefined) return false;
-    // A target that is met again before it is closed refers to itself.
-    known.set(target, 'open');
-    const closes = referencesIn(schema)?.every(isClosed) === true;
-    if (closes) known.set(target, 'closed');
-    return closes;
+    // A target that is visited again before it is closed refers to itself.
+    states.set(target, 'open');
+    const closed = referencesIn(schema)?.every(isClosed) === true;
+    if (closed) states.set(target, 'closed');
+    return closed;
   };
   return referencesIn(root)?.every(isClosed) === true;
 }
 
-/** It is undefined where a reference stands in a place that is refused. */
+/** Undefined if a reference is in a place that is refused. */
 function referencesIn(schema: JsonObject): string[] | undefined {
   const targets: string[] = [];
   let isRefused = false;
@@ -124,7 +121,7 @@ function walk(schema: unknown, visit: (schema: JsonObject) => void): void {
   if (!isRecord(schema) || schema instanceof JsonText) return;
   visit(schema);
   for (const [name, value] of Object.entries(schema)) {
-    if (MAPS.has(name) && isRecord(value)) for (const one of Object.values(value)) walk(one, visit);
-    else if (HELD.has(name) || name === 'oneOf') walk(value, visit);
+    if (MAP_KEYWORDS.has(name) && isRecord(value)) for (const one of Object.values(value)) walk(one, visit);
+    else if (NESTED_KEYWORDS.has(name) || name === 'oneOf') walk(value, visit);
   }
 }

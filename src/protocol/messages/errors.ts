@@ -2,7 +2,7 @@ import { meaningOf } from '../../vendors';
 import { type SupplierError } from '../canonical';
 import { isRecord } from '../usage';
 
-/** `messages.0.role: Input should be …`: this dialect names the field at the beginning of its wording. */
+/** `messages.0.role: Input should be …`: this dialect names the field at the start of the message. */
 const FIELD = /^([a-z_]+(?:\.\w+)*):/;
 
 /** The error is `{type: "error", error: {type, message}}`, as a body and as an event of a stream. */

@@ -23,6 +23,6 @@ const RAW: Readonly<Record<UnifiedFinish, string>> = {
 
 export const readFinish = (raw: string | null): Finish => finishOf(UNIFIED, raw);
 
-/** A refusal in words ends with "refusal" here, independent of the supplier's own reason. */
-export const writeFinish = ({ unified }: Finish, refused: boolean): string =>
-  refused && unified === 'stop' ? 'refusal' : RAW[unified];
+/** A refusal in text ends with "refusal" here, independent of the supplier's own reason. */
+export const writeFinish = ({ unified }: Finish, hasRefusal: boolean): string =>
+  hasRefusal && unified === 'stop' ? 'refusal' : RAW[unified];

@@ -1,19 +1,19 @@
 import type { JsonObject } from '../canonical';
-import { isGiven, isRecord, listOf, Measure, type RequestMeasure } from '../measure/measure';
+import { isPresent, isRecord, listOf, MeasureCollector, type RequestMeasure } from '../measure/measure';
 
 export function measureMessages(body: Readonly<JsonObject>): RequestMeasure {
-  const measure = new Measure();
-  measure.later(body.system);
-  for (const message of listOf(body.messages)) if (isRecord(message)) measure.later(message.content);
+  const measure = new MeasureCollector();
+  measure.enqueue(body.system);
+  for (const message of listOf(body.messages)) if (isRecord(message)) measure.enqueue(message.content);
   measure.readParts(readBlock);
   listOf(body.tools).forEach((tool, index) => {
     measure.tools += 1;
     if (isRecord(tool)) readTool(tool, index, measure);
   });
-  for (const _server of listOf(body.mcp_servers)) measure.serverTool('mcp', null);
-  // A container may hold skills, whose instructions the model reads.
-  if (isGiven(body.container)) measure.reference();
-  measure.compacts = isGiven(body.compaction) || listOf(editsIn(body)).some(isCompaction);
+  for (const _server of listOf(body.mcp_servers)) measure.addServerTool('mcp', null);
+  // A container can contain skills, whose instructions the model reads.
+  if (isPresent(body.container)) measure.addReference();
+  measure.compacts = isPresent(body.compaction) || listOf(editsIn(body)).some(isCompaction);
   return measure;
 }
 
@@ -23,38 +23,40 @@ const editsIn = ({ context_management: management }: Readonly<JsonObject>): unkn
 const isCompaction = (edit: unknown): boolean =>
   isRecord(edit) && typeof edit.type === 'string' && edit.type.startsWith('compact_');
 
-/** Tools of the vendor's making that the caller runs. */
 const runByCaller = /^(bash|text_editor|computer|memory)_/;
-/** The uses of these tools can be limited one by one. */
-const limitable = /^(web_(search|fetch)|advisor)_/;
+const limitableTools = /^(web_(search|fetch)|advisor)_/;
 
-function readTool(tool: JsonObject, index: number, measure: Measure): void {
+function readTool(tool: JsonObject, index: number, measure: MeasureCollector): void {
   const { type, max_uses: maxUses } = tool;
-  if (!isGiven(type) || type === 'custom') return;
+  if (!isPresent(type) || type === 'custom') return;
   measure.vendorTools += 1;
   if (typeof type === 'string' && runByCaller.test(type)) return;
   if (typeof type === 'string' && type.startsWith('advisor_')) readAdvisor(tool, index, measure);
-  const takesLimit = typeof type === 'string' && limitable.test(type);
-  measure.serverTool(type, index, { takesLimit, maxUses: typeof maxUses === 'number' ? maxUses : null });
+  const takesLimit = typeof type === 'string' && limitableTools.test(type);
+  measure.addServerTool(type, index, { takesLimit, maxUses: typeof maxUses === 'number' ? maxUses : null });
 }
 
-/** A tool that joins during the conversation; only a definition adds one that was not listed. */
-function readAddition(tool: unknown, measure: Measure): void {
+/** A tool added during the conversation; only a definition adds one that was not listed. */
+function readAddition(tool: unknown, measure: MeasureCollector): void {
   if (!isRecord(tool) || !isRecord(tool.definition)) return;
   measure.tools += 1;
   const { type } = tool.definition;
-  if (!isGiven(type) || type === 'custom') return;
+  if (!isPresent(type) || type === 'custom') return;
   measure.vendorTools += 1;
-  // No limit can be inserted here, so the supplier's own limit on rounds holds.
-  if (typeof type !== 'string' || !runByCaller.test(type)) measure.serverTool(type, null);
+  // No limit can be inserted here, so the supplier's own limit on rounds applies.
+  if (typeof type !== 'string' || !runByCaller.test(type)) measure.addServerTool(type, null);
 }
 
-function readAdvisor({ model, max_tokens: limit }: JsonObject, index: number, measure: Measure): void {
+function readAdvisor(
+  { model, max_tokens: limit }: JsonObject,
+  index: number,
+  measure: MeasureCollector,
+): void {
   const maxTokens = typeof limit === 'number' ? limit : null;
   measure.advisors.push({ model: typeof model === 'string' ? model : '', index, maxTokens });
 }
 
-function readBlock(block: JsonObject, measure: Measure): void {
+function readBlock(block: JsonObject, measure: MeasureCollector): void {
   switch (block.type) {
     case 'image':
       return readPicture(block.source, measure);
@@ -64,7 +66,7 @@ function readBlock(block: JsonObject, measure: Measure): void {
     case 'mcp_tool_result':
     case 'web_fetch_tool_result':
     case 'web_fetch_result':
-      return measure.later(block.content);
+      return measure.enqueue(block.content);
     case 'text':
     case 'thinking':
     case 'redacted_thinking':
@@ -88,18 +90,18 @@ function readBlock(block: JsonObject, measure: Measure): void {
     case 'tool_addition':
       return readAddition(block.tool, measure);
     default:
-      return measure.reference();
+      return measure.addReference();
   }
 }
 
-function readPicture(source: unknown, measure: Measure): void {
-  if (isRecord(source) && typeof source.data === 'string') return measure.pictureOf(source.data);
-  measure.pictureAt(undefined, null);
+function readPicture(source: unknown, measure: MeasureCollector): void {
+  if (isRecord(source) && typeof source.data === 'string') return measure.addPictureData(source.data);
+  measure.addPictureUrl(undefined, null);
 }
 
-function readDocument(source: unknown, measure: Measure): void {
-  if (!isRecord(source)) return measure.document(undefined);
+function readDocument(source: unknown, measure: MeasureCollector): void {
+  if (!isRecord(source)) return measure.addDocument(undefined);
   if (source.type === 'text') return;
-  if (source.type === 'content') return measure.later(source.content);
-  measure.document(source.data);
+  if (source.type === 'content') return measure.enqueue(source.content);
+  measure.addDocument(source.data);
 }

@@ -2,13 +2,13 @@ import { type Fault } from '../../kernel';
 import { argumentsText, type Emission, type JsonObject, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 
-type Block = { readonly kind: 'prose' | 'other' } | { readonly kind: 'tool'; readonly handle: number };
+type OpenBlock = { readonly kind: 'prose' | 'other' } | { readonly kind: 'tool'; readonly handle: number };
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads content blocks: piece by piece from a stream, or each in one go from a whole answer. */
+/** Reads content blocks: in pieces from a stream, or all at once from a complete response. */
 export class BlockReader {
-  private readonly open = new Map<number, Block>();
+  private readonly openBlocks = new Map<number, OpenBlock>();
 
   constructor(
     private readonly emission: Emission,
@@ -16,11 +16,11 @@ export class BlockReader {
   ) {}
 
   start(index: number, block: JsonObject): void {
-    this.open.set(index, this.opened(block));
+    this.openBlocks.set(index, this.openBlock(block));
   }
 
   delta(index: number, delta: JsonObject): Fault | undefined {
-    const block = this.open.get(index);
+    const block = this.openBlocks.get(index);
     if (!block) return brokenStream('A piece of a content block came before the block.');
     switch (delta.type) {
       case 'text_delta':
@@ -45,15 +45,15 @@ export class BlockReader {
   }
 
   stop(index: number): Fault | undefined {
-    const block = this.open.get(index);
+    const block = this.openBlocks.get(index);
     if (!block) return brokenStream('A content block ended before it began.');
-    this.open.delete(index);
+    this.openBlocks.delete(index);
     if (block.kind === 'tool') this.emission.closeTool(block.handle);
     else if (block.kind === 'prose') this.emission.closeProse();
     return undefined;
   }
 
-  private opened(block: JsonObject): Block {
+  private openBlock(block: JsonObject): OpenBlock {
     switch (block.type) {
       case 'text':
         this.emission.text(text(block.text));
@@ -70,9 +70,9 @@ export class BlockReader {
         return { kind: 'prose' };
       case 'tool_use': {
         const handle = this.emission.openTool(text(block.id), text(block.name));
-        // In a stream it starts empty and the pieces follow.
-        const given = argumentsText(block.input) ?? '{}';
-        if (given !== '{}') this.emission.toolArguments(handle, given);
+        // Empty in a stream, where the pieces follow.
+        const input = argumentsText(block.input) ?? '{}';
+        if (input !== '{}') this.emission.toolArguments(handle, input);
         return { kind: 'tool', handle };
       }
       default:

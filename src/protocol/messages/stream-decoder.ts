@@ -4,13 +4,13 @@ import { isRecord } from '../usage';
 import { readMessagesError } from './errors';
 import { readFinish } from './finish';
 import { BlockReader } from './read-blocks';
-import { writtenInMessages } from './written';
+import { messagesWrittenFields } from './written-fields';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './usage';
 
 const record = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
 export class MessagesStreamDecoder extends StreamReader {
-  protected override readonly written = writtenInMessages;
+  protected override readonly written = messagesWrittenFields;
   private readonly blocks = new BlockReader(this.emission, this.tally);
   private rawUsage: unknown;
   private stopReason: string | undefined;
@@ -28,16 +28,16 @@ export class MessagesStreamDecoder extends StreamReader {
     if (type === 'message_start') return this.start(event);
     if (!this.emission.started) return this.broken('The stream did not begin with message_start.');
     const index = typeof event.index === 'number' ? event.index : 0;
-    let wrong;
+    let failure;
     switch (type) {
       case 'content_block_start':
         this.blocks.start(index, record(event.content_block));
         break;
       case 'content_block_delta':
-        wrong = this.blocks.delta(index, record(event.delta));
+        failure = this.blocks.delta(index, record(event.delta));
         break;
       case 'content_block_stop':
-        wrong = this.blocks.stop(index);
+        failure = this.blocks.stop(index);
         break;
       case 'message_delta':
         this.messageDelta(event);
@@ -48,15 +48,15 @@ export class MessagesStreamDecoder extends StreamReader {
       default:
         this.tally.dropped('events', `an event of the type ${String(type)}`);
     }
-    if (wrong) this.emission.fault(wrong);
+    if (failure) this.emission.fault(failure);
   }
 
   private start(event: JsonObject): void {
     const { id, model } = record(event.message);
     this.rawUsage = findMessagesUsage(event);
     const reading = normaliseMessagesUsage(this.rawUsage);
-    const known = reading.kind === 'ok' ? reading.usage : undefined;
-    this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '', known);
+    const startUsage = reading.kind === 'ok' ? reading.usage : undefined;
+    this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '', startUsage);
   }
 
   private messageDelta(event: JsonObject): void {

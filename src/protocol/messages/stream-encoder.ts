@@ -5,10 +5,10 @@ import {
   type EncoderOptions,
   type Finish,
   type JsonObject,
-  MAX_HELD,
+  MAX_HELD_CHARACTERS,
   type MessageEnd,
   type MessageStart,
-  ONLY_ITS_OWN,
+  ONLY_OWN_DIALECT,
   type ReasoningSignature,
   signatureFor,
   type StreamEncoder,
@@ -16,16 +16,16 @@ import {
   type ToolStart,
   UNSIGNED,
 } from '../canonical';
-import { BlockQueue, outgoing, type OutgoingBlock } from './block-queue';
+import { BlockQueue, createBlock, type OutgoingBlock } from './block-queue';
 import { writeFinish } from './finish';
 import { renderMessagesUsage } from './usage';
 
-const named = (event: JsonObject & { type: string }): string =>
+const typedEvent = (event: JsonObject & { type: string }): string =>
   formatEvent({ event: event.type, data: JSON.stringify(event) });
 
 export const messagesId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
 
-/** The caller is told this before the supplier has counted: never zero, which clients would show. */
+/** Usage before the supplier has counted: never zero, which clients would show. */
 function startUsage(usage: Usage | undefined, estimate: number | undefined) {
   if (!usage) return { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
   const rendered = renderMessagesUsage(usage) as { input_tokens: number };
@@ -37,17 +37,15 @@ export const finalUsage = (usage: Usage | undefined, estimate: number | undefine
     ? renderMessagesUsage(usage)
     : { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
 
-/** Writes events as a messages stream. */
 export class MessagesStreamEncoder implements StreamEncoder {
   ended = false;
   private readonly queue = new BlockQueue();
   private readonly tools = new Map<number, OutgoingBlock>();
   private prose: OutgoingBlock | undefined;
-  /** This reasoning was shown and has no signature yet. */
-  private thought: string | undefined;
-  /** The open text says no: nothing but more of it belongs there. */
-  private refusing = false;
-  private refused = false;
+  private unsignedThinking: string | undefined;
+  /** Whether the open text block is a refusal, to which only more refusal text can be added. */
+  private isInRefusal = false;
+  private hasRefusal = false;
   private usage: Usage | undefined;
   private readonly tally = new Tally();
 
@@ -60,7 +58,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   encode(event: CanonicalEvent): string {
     if (this.ended) return '';
     const text = this.write(event);
-    if (this.queue.held <= (this.options.maxHeld ?? MAX_HELD)) return text;
+    if (this.queue.heldCharacters <= (this.options.maxHeldCharacters ?? MAX_HELD_CHARACTERS)) return text;
     return `${text}${this.failInstead(fault('provider_response_too_large'))}`;
   }
 
@@ -76,7 +74,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'tool-arguments-delta':
         return this.queue.piece(this.tools.get(event.index)!, JSON.stringify(event.text));
       case 'reasoning-delta':
-        return this.think(event.text);
+        return this.writeThinking(event.text);
       case 'message-start':
         return this.start(event);
       case 'text-start':
@@ -94,7 +92,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'tool-end':
         return this.queue.close(this.tools.get(event.index)!);
       case 'citation':
-        this.tally.dropped('citation', ONLY_ITS_OWN);
+        this.tally.dropped('citation', ONLY_OWN_DIALECT);
         return '';
       case 'usage-update':
         this.usage = event.usage;
@@ -109,7 +107,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   private start({ id, model, usage }: MessageStart): string {
     this.usage = usage;
     const { options } = this;
-    return named({
+    return typedEvent({
       type: 'message_start',
       message: {
         id: messagesId(options.id ?? id),
@@ -125,34 +123,34 @@ export class MessagesStreamEncoder implements StreamEncoder {
   }
 
   private openText(): string {
-    this.prose = outgoing({ type: 'text', text: '' }, '{"type":"text_delta","text":');
+    this.prose = createBlock({ type: 'text', text: '' }, '{"type":"text_delta","text":');
     return this.queue.open(this.prose);
   }
 
-  /** Opened by what is shown of it, so that reasoning of which nothing is shown leaves no empty block. */
+  /** Opened by the first visible piece, so that hidden reasoning leaves no empty block. */
   private openThinking(): string {
     if (this.prose) return '';
     const start = { type: 'thinking', thinking: '', signature: '' };
-    this.prose = outgoing(start, '{"type":"thinking_delta","thinking":');
+    this.prose = createBlock(start, '{"type":"thinking_delta","thinking":');
     return this.queue.open(this.prose);
   }
 
-  private think(text: string): string {
+  private writeThinking(text: string): string {
     const opened = this.openThinking();
-    this.thought = (this.thought ?? '') + text;
+    this.unsignedThinking = (this.unsignedThinking ?? '') + text;
     return `${opened}${this.queue.piece(this.prose!, JSON.stringify(text))}`;
   }
 
-  private sign(signed: ReasoningSignature): string {
-    const block = { ...signed, type: 'reasoning', text: this.thought ?? '' } as const;
+  private sign(event: ReasoningSignature): string {
+    const block = { ...event, type: 'reasoning', text: this.unsignedThinking ?? '' } as const;
     const signature = signatureFor(block, 'messages', this.options.lane);
     if (signature === undefined) {
-      this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
+      this.tally.dropped('reasoning.signature', ONLY_OWN_DIALECT);
       return '';
     }
-    this.thought = undefined;
-    if (signed.redacted) {
-      this.prose = outgoing({ type: 'redacted_thinking', data: signature }, '');
+    this.unsignedThinking = undefined;
+    if (event.redacted) {
+      this.prose = createBlock({ type: 'redacted_thinking', data: signature }, '');
       return this.queue.open(this.prose);
     }
     const opened = this.openThinking();
@@ -161,26 +159,26 @@ export class MessagesStreamEncoder implements StreamEncoder {
 
   private refusal(text: string): string {
     let opened = '';
-    if (!this.refusing) opened = `${this.closeProse()}${this.openText()}`;
-    this.refusing = true;
-    this.refused = true;
+    if (!this.isInRefusal) opened = `${this.closeProse()}${this.openText()}`;
+    this.isInRefusal = true;
+    this.hasRefusal = true;
     return `${opened}${this.queue.piece(this.prose!, JSON.stringify(text))}`;
   }
 
   private closeProse(): string {
-    const { prose, thought } = this;
+    const { prose, unsignedThinking: thought } = this;
     this.prose = undefined;
-    this.thought = undefined;
-    this.refusing = false;
+    this.unsignedThinking = undefined;
+    this.isInRefusal = false;
     if (!prose) return '';
-    // A block without a signature would be refused wherever it comes back.
+    // A block without a signature would be refused when a client sends it back.
     const mark = thought === undefined ? '' : this.queue.sign(prose, JSON.stringify(UNSIGNED));
     return `${mark}${this.queue.close(prose)}`;
   }
 
   private openTool({ index, id, name }: ToolStart): string {
     const start = { type: 'tool_use', id, name, input: {} };
-    const block = outgoing(start, '{"type":"input_json_delta","partial_json":');
+    const block = createBlock(start, '{"type":"input_json_delta","partial_json":');
     this.tools.set(index, block);
     return this.queue.open(block);
   }
@@ -188,15 +186,15 @@ export class MessagesStreamEncoder implements StreamEncoder {
   private end({ finish, stopSequence }: MessageEnd): string {
     const closed = this.closeProse();
     this.ended = true;
-    return `${closed}${this.messageDelta(finish, stopSequence)}${named({ type: 'message_stop' })}`;
+    return `${closed}${this.messageDelta(finish, stopSequence)}${typedEvent({ type: 'message_stop' })}`;
   }
 
   private messageDelta(finish: Finish, stopSequence: string | undefined): string {
     const usage = this.usage ?? this.options.estimate?.();
     const facts = this.options.facts?.(usage);
-    return named({
+    return typedEvent({
       type: 'message_delta',
-      delta: { stop_reason: writeFinish(finish, this.refused), stop_sequence: stopSequence ?? null },
+      delta: { stop_reason: writeFinish(finish, this.hasRefusal), stop_sequence: stopSequence ?? null },
       usage: finalUsage(usage, this.options.inputTokens),
       ...(facts && { svc: facts }),
     });

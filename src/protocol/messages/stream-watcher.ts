@@ -21,17 +21,17 @@ export class MessagesStreamWatcher extends EventWatcher {
   protected read(event: JsonObject): void {
     switch (event.type) {
       case 'message_start':
-        this.handsOut(event);
+        this.noteStoredIds(event);
         break;
       case 'content_block_start':
         if (isRecord(event.content_block)) this.readBlock(event.content_block);
-        this.handsOut(event);
+        this.noteStoredIds(event);
         break;
       case 'content_block_delta':
         if (isRecord(event.delta)) this.readDelta(event.delta);
         break;
       case 'message_delta':
-        this.handsOut(event);
+        this.noteStoredIds(event);
         if (isRecord(event.delta) && typeof event.delta.stop_reason === 'string')
           this.finishReason = event.delta.stop_reason;
         break;
@@ -52,23 +52,23 @@ export class MessagesStreamWatcher extends EventWatcher {
     return normaliseMessagesUsage(raw);
   }
 
-  /** A call begins with the name of the tool; hidden reasoning comes in one piece. */
+  /** A call starts with the name of the tool; redacted reasoning comes in one piece. */
   private readBlock({ type, id, text, thinking, name, input, data }: JsonObject): void {
-    if (type === 'tool_use') this.called(id);
-    this.wrote(text);
-    this.wrote(thinking);
+    if (type === 'tool_use') this.noteCall(id);
+    this.countOutput(text);
+    this.countOutput(thinking);
     if (type === 'redacted_thinking') {
-      this.wrote(data);
-      this.sealed(data);
+      this.countOutput(data);
+      this.noteSeal(data);
     }
-    if (name !== undefined) this.wrote(name);
-    if (isRecord(input) && Object.keys(input).length > 0) this.wrote(JSON.stringify(input));
+    if (name !== undefined) this.countOutput(name);
+    if (isRecord(input) && Object.keys(input).length > 0) this.countOutput(JSON.stringify(input));
   }
 
   private readDelta({ text, thinking, signature, partial_json: json }: JsonObject): void {
-    this.sealed(signature);
-    this.wrote(text);
-    this.wrote(thinking);
-    this.wrote(json);
+    this.noteSeal(signature);
+    this.countOutput(text);
+    this.countOutput(thinking);
+    this.countOutput(json);
   }
 }

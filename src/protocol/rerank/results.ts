@@ -1,6 +1,6 @@
 import { isRecord } from '../usage';
 
-/** Suppliers call the list by one of two names. */
+/** Suppliers name the list `results` or `data`. */
 export function resultsIn({
   results,
   data,
@@ -9,7 +9,7 @@ export function resultsIn({
   return Array.isArray(list) ? list : undefined;
 }
 
-/** And so they do the score. */
+/** Suppliers name the score `relevance_score` or `score`. */
 export function scoreOf(result: unknown): number | undefined {
   if (!isRecord(result)) return undefined;
   const score = result.relevance_score ?? result.score;

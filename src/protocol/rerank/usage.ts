@@ -1,9 +1,9 @@
 import { usageOf, type UsageReading } from '../../kernel';
-import { CountReader, isRecord, pick, reported, soleInput, unlessRead, unreadable } from '../usage';
+import { CountReader, isRecord, pick, readingOf, soleInput, missingInput, absentOrInvalid } from '../usage';
 
 /**
- * Usage of a rerank answer: billed units and tokens among the metadata, or a plain usage object. Suppliers that sell by
- * the search unit report tokens beside it.
+ * Usage of a rerank response: billed units and tokens in the metadata, or a plain usage object. Suppliers that sell by
+ * search unit report tokens in addition.
  */
 export function findRerankUsage(body: unknown): unknown {
   const units = pick(body, 'meta', 'billed_units');
@@ -12,14 +12,14 @@ export function findRerankUsage(body: unknown): unknown {
   return units ?? pick(body, 'usage');
 }
 
-/** Sold by the search unit or by the token; a search unit is a call. */
+/** Rerank is sold by search unit or by token; a search unit counts as a call. */
 export function normaliseRerankUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
+  if (!isRecord(raw)) return absentOrInvalid(raw);
   const counts = new CountReader();
   const units = counts.of(raw.search_units, 'search_units') ?? 0;
   const { tokens, doubt } = soleInput(counts, raw);
   const { ignored } = counts;
-  const read = { calls: Math.max(1, units), inputTokens: tokens ?? 0 };
-  if (units > 0 && ignored === null && doubt === undefined) return { kind: 'ok', usage: usageOf(read) };
-  return reported(read, { ignored, doubt, missing: unlessRead(tokens, counts) });
+  const counted = { calls: Math.max(1, units), inputTokens: tokens ?? 0 };
+  if (units > 0 && ignored === null && doubt === undefined) return { kind: 'ok', usage: usageOf(counted) };
+  return readingOf(counted, { ignored, doubt, missing: missingInput(tokens, counts) });
 }

@@ -2,24 +2,24 @@ import {
   type AssistantBlock,
   type AssistantTurn,
   type ContentBlock,
-  Fields,
+  FieldReader,
   itemOfCall,
   itemOfOutput,
   join,
   joinText,
   listAt,
   malformed,
-  opened,
+  unsealReasoning,
   type OpaqueBlock,
   type TextBlock,
   type ToolResultBlock,
-  type Turn,
+  type CanonicalTurn,
   unsupported,
 } from '../canonical';
 import { sourceOf } from '../chat/decode-content';
 
-/** The supplier did this with its own tools in an earlier turn; leaving it out leaves the conversation whole. */
-const PAST_WORK = new Set([
+/** Past work of the supplier's own tools; the conversation stays coherent without it. */
+const PAST_TOOL_WORK = new Set([
   'web_search_call',
   'file_search_call',
   'code_interpreter_call',
@@ -32,24 +32,24 @@ const PAST_WORK = new Set([
   'tool_search_output',
 ]);
 
-function parts<T>(fields: Fields, name: string, read: (part: Fields) => T): (T | TextBlock)[] {
+function parts<T>(fields: FieldReader, name: string, read: (part: FieldReader) => T): (T | TextBlock)[] {
   const content = fields.raw(name);
   const at = fields.path(name);
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw malformed(at, 'a string or a list of parts');
-  return listAt(content, at).map((value, index) => read(new Fields(value, join(at, index))));
+  return listAt(content, at).map((value, index) => read(new FieldReader(value, join(at, index))));
 }
 
-const withRest = <T extends ContentBlock | AssistantBlock>(block: T, part: Fields): T => {
+const withRest = <T extends ContentBlock | AssistantBlock>(block: T, part: FieldReader): T => {
   const opaque = part.rest('responses');
   return opaque.length > 0 ? { ...block, opaque } : block;
 };
 
-const textBlock = (part: Fields): TextBlock =>
-  withRest({ type: 'text', text: part.needText('text'), at: part.at }, part);
+const textBlock = (part: FieldReader): TextBlock =>
+  withRest({ type: 'text', text: part.requireText('text'), at: part.at }, part);
 
-function contentPart(part: Fields): ContentBlock {
-  const type = part.needText('type');
+function contentPart(part: FieldReader): ContentBlock {
+  const type = part.requireText('type');
   switch (type) {
     case 'input_text':
     case 'output_text':
@@ -58,15 +58,15 @@ function contentPart(part: Fields): ContentBlock {
       return textBlock(part);
     case 'input_image': {
       const [url, detail] = [part.text('image_url'), part.text('detail')];
-      if (url === undefined) return uploaded(part);
+      if (url === undefined) return uploadedFile(part);
       const source = sourceOf(url);
       return withRest({ type: 'image', source, at: part.at, ...(detail !== undefined && { detail }) }, part);
     }
     case 'input_file':
       return filePart(part);
     case 'input_audio': {
-      const audio = part.needFields('input_audio');
-      const [data, format] = [audio.needText('data'), audio.needText('format')];
+      const audio = part.requireFields('input_audio');
+      const [data, format] = [audio.requireText('data'), audio.requireText('format')];
       return withRest({ type: 'audio', data, format, at: part.at }, part);
     }
     default:
@@ -74,35 +74,36 @@ function contentPart(part: Fields): ContentBlock {
   }
 }
 
-/** A file that was uploaded to one supplier is unknown to every other. */
-function uploaded(part: Fields): OpaqueBlock {
-  part.needText('file_id');
+/** A file uploaded to one supplier is unknown to every other. */
+function uploadedFile(part: FieldReader): OpaqueBlock {
+  part.requireText('file_id');
   return { type: 'opaque', dialect: 'responses', value: part.all(), essential: true, at: part.at };
 }
 
-function filePart(part: Fields): ContentBlock {
+function filePart(part: FieldReader): ContentBlock {
   const [data, url, title] = [part.text('file_data'), part.text('file_url'), part.text('filename')];
-  if (data === undefined && url === undefined) return uploaded(part);
+  if (data === undefined && url === undefined) return uploadedFile(part);
   const source = data === undefined ? ({ kind: 'url', url: url! } as const) : sourceOf(data);
   return withRest({ type: 'document', source, at: part.at, ...(title !== undefined && { title }) }, part);
 }
 
-function systemPart(part: Fields): TextBlock {
+function systemPart(part: FieldReader): TextBlock {
   const block = contentPart(part);
   if (block.type !== 'text') throw malformed(part.path('type'), "'input_text'");
   return block;
 }
 
-function assistantPart(part: Fields): AssistantBlock {
-  if (part.raw('type') === 'refusal') return { type: 'refusal', text: part.needText('refusal'), at: part.at };
+function assistantPart(part: FieldReader): AssistantBlock {
+  if (part.raw('type') === 'refusal')
+    return { type: 'refusal', text: part.requireText('refusal'), at: part.at };
   const block = contentPart(part);
   if (block.type !== 'text') throw malformed(part.path('type'), "'output_text' or 'refusal'");
   return block;
 }
 
-function message(item: Fields): Turn {
+function message(item: FieldReader): CanonicalTurn {
   const { at } = item;
-  const role = item.needText('role');
+  const role = item.requireText('role');
   item.skip('type', 'id', 'status');
   switch (role) {
     case 'system':
@@ -119,8 +120,8 @@ function message(item: Fields): Turn {
   }
 }
 
-/** A phase says whether the text came on the way or at the end; other dialects have no word for it. */
-function withPhase(turn: AssistantTurn, item: Fields): AssistantTurn {
+/** A phase marks a text as intermediate or final; other dialects cannot express it. */
+function withPhase(turn: AssistantTurn, item: FieldReader): AssistantTurn {
   const phase = item.opaque('phase', ['responses']);
   return phase === undefined ? turn : { ...turn, opaque: [phase] };
 }
@@ -131,22 +132,24 @@ const assistant = (block: AssistantBlock): AssistantTurn => ({
   at: block.at,
 });
 
-function reasoning(item: Fields): AssistantTurn {
+function reasoning(item: FieldReader): AssistantTurn {
   const { at } = item;
   item.skip('id', 'status');
   const texts = [...item.each('content', reasoningText), ...item.each('summary', reasoningText)];
   const text = joinText(texts, '\n\n');
   const encrypted = item.text('encrypted_content');
   const signed =
-    encrypted === undefined ? ({ origin: 'responses' } as const) : opened(encrypted, text, 'responses');
+    encrypted === undefined
+      ? ({ origin: 'responses' } as const)
+      : unsealReasoning(encrypted, text, 'responses');
   return assistant({ type: 'reasoning', text, ...signed, at });
 }
 
-const reasoningText = (part: Fields): { text: string } => ({ text: part.needText('text') });
+const reasoningText = (part: FieldReader): { text: string } => ({ text: part.requireText('text') });
 
-function call(item: Fields, custom: boolean): AssistantTurn {
-  const [id, name] = [item.needText('call_id'), item.needText('name')];
-  const text = item.needText(custom ? 'input' : 'arguments');
+function call(item: FieldReader, custom: boolean): AssistantTurn {
+  const [id, name] = [item.requireText('call_id'), item.requireText('name')];
+  const text = item.requireText(custom ? 'input' : 'arguments');
   const namespace = item.text('namespace');
   return assistant({
     type: 'tool-use',
@@ -159,30 +162,30 @@ function call(item: Fields, custom: boolean): AssistantTurn {
   });
 }
 
-function output(item: Fields, custom: boolean): Turn {
-  const toolUseId = item.needText('call_id');
+function output(item: FieldReader, custom: boolean): CanonicalTurn {
+  const toolUseId = item.requireText('call_id');
   const blocks = parts<ContentBlock>(item, 'output', contentPart);
   const result: ToolResultBlock = { type: 'tool-result', toolUseId, blocks, at: item.at };
   return { role: 'tool', results: [custom ? { ...result, custom } : result], at: item.at };
 }
 
-/** A call of a tool that the caller runs, which other dialects know as a function. */
+/** A call of a client-run tool, which other dialects know as a function. */
 function clientCall(
-  item: Fields,
+  item: FieldReader,
   { name, holds }: NonNullable<ReturnType<typeof itemOfCall>>,
 ): AssistantTurn {
-  const [id, { type: kind, ...given }] = [item.needText('call_id'), item.record(holds) ?? {}];
-  const text = JSON.stringify(holds === 'operation' ? { type: kind, ...given } : given);
+  const [id, { type: kind, ...members }] = [item.requireText('call_id'), item.record(holds) ?? {}];
+  const text = JSON.stringify(holds === 'operation' ? { type: kind, ...members } : members);
   return assistant({ type: 'tool-use', id, name, arguments: text, item: item.all(), at: item.at });
 }
 
-function clientOutput(item: Fields): Turn {
+function clientOutput(item: FieldReader): CanonicalTurn {
   const [output, status] = [item.raw('output'), item.text('status')];
   const text =
     typeof output === 'string' ? output : output === undefined ? (status ?? '') : JSON.stringify(output);
   const result: ToolResultBlock = {
     type: 'tool-result',
-    toolUseId: item.text('call_id') ?? item.needText('id'),
+    toolUseId: item.text('call_id') ?? item.requireText('id'),
     blocks: [{ type: 'text', text, at: item.at }],
     item: item.all(),
     at: item.at,
@@ -191,7 +194,7 @@ function clientOutput(item: Fields): Turn {
   return { role: 'tool', results: [result], at: item.at };
 }
 
-function turnOf(item: Fields): Turn {
+function turnOf(item: FieldReader): CanonicalTurn {
   const type = item.text('type') ?? 'message';
   switch (type) {
     case 'message':
@@ -208,17 +211,20 @@ function turnOf(item: Fields): Turn {
       const client = itemOfCall(type);
       if (client !== undefined) return clientCall(item, client);
       if (itemOfOutput(type) !== undefined) return clientOutput(item);
-      const essential = !PAST_WORK.has(type);
+      const essential = !PAST_TOOL_WORK.has(type);
       return assistant({ type: 'opaque', dialect: 'responses', value: item.all(), essential, at: item.at });
     }
   }
 }
 
-/** Items of one speaker become one turn: reasoning, words and calls of an answer stand side by side here. */
-export function decodeItems(items: readonly unknown[]): Turn[] {
-  const turns: Turn[] = [];
+/**
+ * Merges consecutive items of one role into a turn: reasoning, text and calls of a response are separate items in this
+ * dialect.
+ */
+export function decodeItems(items: readonly unknown[]): CanonicalTurn[] {
+  const turns: CanonicalTurn[] = [];
   for (const [index, item] of items.entries()) {
-    const turn = turnOf(new Fields(item, `input.${index}`));
+    const turn = turnOf(new FieldReader(item, `input.${index}`));
     const last = turns.at(-1);
     if (turn.role === 'assistant' && last?.role === 'assistant') {
       const opaque = [...(last.opaque ?? []), ...(turn.opaque ?? [])];

@@ -3,7 +3,7 @@ import {
   attempt,
   type CanonicalRequest,
   type DialectName,
-  Fields,
+  FieldReader,
   malformed,
   type Namespace,
   type Opaque,
@@ -14,24 +14,23 @@ import {
   type Tool,
   type ToolChoice,
   type ToolReference,
-  type Turn,
+  type CanonicalTurn,
 } from '../canonical';
 import { decodeItems } from './decode-items';
 
-/** These fields mean the same in chat. */
-const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
+const SHARED_FIELDS: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_key: ['chat', 'responses'],
   prompt_cache_retention: ['chat', 'responses'],
   safety_identifier: ['chat', 'responses'],
   service_tier: ['chat', 'responses'],
 };
 
-/** These fields only work with what the supplier remembers. */
-const STATE = ['previous_response_id', 'conversation', 'prompt'];
+/** Fields that depend on state stored by the supplier. */
+const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'];
 
 export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, Fault> {
   return attempt(() => {
-    const fields = new Fields(body, '');
+    const fields = new FieldReader(body, '');
     const state = essentials(fields);
     const { system, turns } = splitSystem(decodeInput(fields, state.length > 0));
     const instructions = fields.text('instructions');
@@ -40,7 +39,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
     const options = fields.fields('stream_options');
     const request: CanonicalRequest = {
       source: 'responses',
-      model: fields.needText('model'),
+      model: fields.requireText('model'),
       system: instructions ? [instructionsTurn(instructions), ...system] : system,
       turns,
       tools: decodeTools(fields),
@@ -58,13 +57,15 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
       metadata: fields.record('metadata'),
       opaque: [],
     };
-    const inner = [reasoning, text, options].flatMap((each) => each?.rest('responses') ?? []).map(nested);
-    return { ...request, opaque: [...state, ...fields.rest('responses', SPELLED_ALIKE), ...inner] };
+    const inner = [reasoning, text, options]
+      .flatMap((each) => each?.rest('responses') ?? [])
+      .map(withoutTarget);
+    return { ...request, opaque: [...state, ...fields.rest('responses', SHARED_FIELDS), ...inner] };
   });
 }
 
-/** Leftovers of inner objects are counted, but have no place at the top of a body. */
-const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
+/** Unread fields of inner objects are counted, but cannot be sent at the top level of a body. */
+const withoutTarget = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 
 const instructionsTurn = (text: string): SystemTurn => ({
   role: 'system',
@@ -72,17 +73,17 @@ const instructionsTurn = (text: string): SystemTurn => ({
   at: 'instructions',
 });
 
-function essentials(fields: Fields): Opaque[] {
-  // Answers are kept here, and by no supplier.
+function essentials(fields: FieldReader): Opaque[] {
+  // Responses are stored by the gateway, never by the supplier.
   fields.flag('store');
-  const later = fields.flag('background') === true;
+  const isBackground = fields.flag('background') === true;
   return [
-    ...STATE.map((name) => fields.opaque(name, ['responses'], {})),
-    later ? fields.opaque('background', ['responses'], {}) : undefined,
+    ...STATEFUL_FIELDS.map((name) => fields.opaque(name, ['responses'], {})),
+    isBackground ? fields.opaque('background', ['responses'], {}) : undefined,
   ].filter((opaque) => opaque !== undefined);
 }
 
-function decodeInput(fields: Fields, hasState: boolean): Turn[] {
+function decodeInput(fields: FieldReader, hasState: boolean): CanonicalTurn[] {
   const input = fields.raw('input');
   if (input === undefined && hasState) return [];
   if (typeof input === 'string') {
@@ -92,7 +93,7 @@ function decodeInput(fields: Fields, hasState: boolean): Turn[] {
   return decodeItems(input);
 }
 
-function decodeReasoning(reasoning: Fields | undefined): ReasoningRequest | undefined {
+function decodeReasoning(reasoning: FieldReader | undefined): ReasoningRequest | undefined {
   if (!reasoning) return undefined;
   const [effort, summary] = [reasoning.text('effort'), reasoning.text('summary')];
   if (effort === undefined && summary === undefined) return undefined;
@@ -102,9 +103,9 @@ function decodeReasoning(reasoning: Fields | undefined): ReasoningRequest | unde
   };
 }
 
-function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
+function decodeFormat(format: FieldReader | undefined): ResponseFormat | undefined {
   if (!format) return undefined;
-  const type = format.needText('type');
+  const type = format.requireText('type');
   if (type === 'text') return { type };
   if (type === 'json_object') return { type: 'json' };
   if (type !== 'json_schema') throw malformed(format.path('type'), "'text', 'json_object' or 'json_schema'");
@@ -113,25 +114,25 @@ function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
   return {
     type: 'schema',
     schema,
-    name: format.needText('name'),
+    name: format.requireText('name'),
     description: format.text('description'),
     strict: format.flag('strict'),
   };
 }
 
-const decodeTools = (fields: Fields): Tool[] => fields.each('tools', (tool) => decodeTool(tool)).flat();
+const decodeTools = (fields: FieldReader): Tool[] => fields.each('tools', (tool) => decodeTool(tool)).flat();
 
-function decodeTool(tool: Fields, namespace?: Namespace): Tool[] {
-  const type = tool.needText('type');
+function decodeTool(tool: FieldReader, namespace?: Namespace): Tool[] {
+  const type = tool.requireText('type');
   if (type === 'namespace') {
-    const inside: Namespace = { name: tool.needText('name'), description: tool.text('description') };
-    return tool.each('tools', (inner) => decodeTool(inner, inside)).flat();
+    const ownNamespace: Namespace = { name: tool.requireText('name'), description: tool.text('description') };
+    return tool.each('tools', (inner) => decodeTool(inner, ownNamespace)).flat();
   }
   if (type !== 'function' && type !== 'custom') {
     return [{ kind: 'opaque', dialect: 'responses', value: tool.all(), at: tool.at }];
   }
   const named = {
-    name: tool.needText('name'),
+    name: tool.requireText('name'),
     description: tool.text('description'),
     at: tool.at,
     ...(namespace && { namespace }),
@@ -142,12 +143,12 @@ function decodeTool(tool: Fields, namespace?: Namespace): Tool[] {
   return [{ kind: 'function', ...named, schema, strict, ...(opaque.length > 0 && { opaque }) }];
 }
 
-function decodeChoice(fields: Fields): ToolChoice | undefined {
+function decodeChoice(fields: FieldReader): ToolChoice | undefined {
   const value = fields.raw('tool_choice');
   if (value === undefined) return undefined;
   if (value === 'auto' || value === 'none' || value === 'required') return { mode: value };
   if (typeof value === 'string') throw malformed('tool_choice', "'auto', 'none', 'required' or a tool");
-  const choice = fields.needFields('tool_choice');
+  const choice = fields.requireFields('tool_choice');
   if (choice.raw('type') !== 'allowed_tools') return { mode: 'tool', tool: decodeReference(choice) };
   return {
     mode: 'allowed',
@@ -156,10 +157,10 @@ function decodeChoice(fields: Fields): ToolChoice | undefined {
   };
 }
 
-/** Tools the supplier runs itself are named by their type alone. */
-function decodeReference(reference: Fields): ToolReference {
-  const type = reference.needText('type');
+/** Tools that the supplier runs are named by their type alone. */
+function decodeReference(reference: FieldReader): ToolReference {
+  const type = reference.requireText('type');
   const namespace = reference.text('namespace');
-  const name = type === 'function' || type === 'custom' ? reference.needText('name') : type;
+  const name = type === 'function' || type === 'custom' ? reference.requireText('name') : type;
   return { name, ...(namespace !== undefined && { namespace }), ...(type === 'custom' && { custom: true }) };
 }

@@ -5,24 +5,23 @@ import {
   foreignBlock,
   isReadable,
   type JsonObject,
-  type Part,
-  present,
+  type RequestPart,
+  withoutUndefined,
   type ReasoningBlock,
   shortIds,
   type Tally,
-  type Target,
+  type EncodingTarget,
   type TextBlock,
   ToolIds,
   type ToolNames,
   type ToolResultBlock,
   type ToolUseBlock,
-  type Turn,
+  type CanonicalTurn,
 } from '../canonical';
 import { urlOf } from '../chat/decode-content';
 
-const OF_ANOTHER_LANE = 'encrypted reasoning of another lane';
+const OTHER_LANE_REASON = 'encrypted reasoning of another lane';
 
-/** Writes the conversation as input items. */
 export class ItemWriter {
   readonly items: JsonObject[] = [];
   private readonly ids = new ToolIds(shortIds);
@@ -30,10 +29,10 @@ export class ItemWriter {
   constructor(
     private readonly tally: Tally,
     private readonly names: ToolNames,
-    private readonly target: Target,
+    private readonly target: EncodingTarget,
   ) {}
 
-  turn(turn: Turn): void {
+  turn(turn: CanonicalTurn): void {
     const first = this.items.length;
     switch (turn.role) {
       case 'system':
@@ -53,12 +52,12 @@ export class ItemWriter {
     if (turn.opaque) this.tally.carry('responses', this.items[first] ?? {}, turn.opaque);
   }
 
-  private message(role: string, content: JsonObject[], part: Part): void {
+  private message(role: string, content: JsonObject[], part: RequestPart): void {
     if (content.length === 0) this.tally.dropped(part.at, 'an empty turn');
     else this.items.push({ type: 'message', role, content });
   }
 
-  private own(value: JsonObject, { at, cacheControl, opaque }: Part): JsonObject {
+  private withOpaque(value: JsonObject, { at, cacheControl, opaque }: RequestPart): JsonObject {
     if (cacheControl) this.tally.dropped(`${at}.cache_control`, 'unknown to the target');
     this.tally.carry('responses', value, opaque);
     return value;
@@ -66,9 +65,9 @@ export class ItemWriter {
 
   private contents(blocks: readonly ContentBlock[]): JsonObject[] {
     return blocks.flatMap((block) => {
-      const known =
+      const converted =
         block.type === 'opaque' && block.dialect !== 'responses' ? foreignBlock(block, this.tally) : block;
-      return known ? [this.own(this.content(known), known)] : [];
+      return converted ? [this.withOpaque(this.content(converted), converted)] : [];
     });
   }
 
@@ -77,7 +76,11 @@ export class ItemWriter {
       case 'text':
         return { type: 'input_text', text: block.text };
       case 'image':
-        return present({ type: 'input_image', image_url: urlOf(block.source), detail: block.detail });
+        return withoutUndefined({
+          type: 'input_image',
+          image_url: urlOf(block.source),
+          detail: block.detail,
+        });
       case 'audio':
         return { type: 'input_audio', input_audio: { data: block.data, format: block.format } };
       case 'document':
@@ -88,7 +91,8 @@ export class ItemWriter {
   }
 
   private document({ source, title, at }: DocumentBlock): JsonObject {
-    if (source.kind === 'url') return present({ type: 'input_file', file_url: source.url, filename: title });
+    if (source.kind === 'url')
+      return withoutUndefined({ type: 'input_file', file_url: source.url, filename: title });
     if (source.kind === 'data') {
       return { type: 'input_file', filename: title ?? 'document.pdf', file_data: urlOf(source) };
     }
@@ -96,25 +100,25 @@ export class ItemWriter {
     return { type: 'input_text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
   }
 
-  /** Words next to each other are one message; reasoning and calls are items of their own. */
+  /** Adjacent texts form one message; reasoning and calls are separate items. */
   private assistant(turn: AssistantTurn): void {
-    let words: JsonObject[] = [];
+    let content: JsonObject[] = [];
     this.ids.beginTurn();
     const flush = (): void => {
-      if (words.length > 0) this.items.push({ type: 'message', role: 'assistant', content: words });
-      words = [];
+      if (content.length > 0) this.items.push({ type: 'message', role: 'assistant', content: content });
+      content = [];
     };
     for (const block of turn.blocks) {
       switch (block.type) {
         case 'text':
-          words.push(this.spoken(block));
+          content.push(this.outputText(block));
           break;
         case 'refusal':
-          words.push({ type: 'refusal', refusal: block.text });
+          content.push({ type: 'refusal', refusal: block.text });
           break;
         case 'tool-use':
           flush();
-          this.items.push(block.item ?? this.own(this.call(block), block));
+          this.items.push(block.item ?? this.withOpaque(this.call(block), block));
           break;
         case 'reasoning':
           flush();
@@ -126,8 +130,8 @@ export class ItemWriter {
             this.items.push(block.value);
             break;
           }
-          const stand = foreignBlock(block, this.tally);
-          if (stand) words.push(this.spoken(stand));
+          const replacement = foreignBlock(block, this.tally);
+          if (replacement) content.push(this.outputText(replacement));
           break;
         }
       }
@@ -135,8 +139,8 @@ export class ItemWriter {
     flush();
   }
 
-  private spoken(block: TextBlock): JsonObject {
-    return this.own({ type: 'output_text', text: block.text, annotations: [] }, block);
+  private outputText(block: TextBlock): JsonObject {
+    return this.withOpaque({ type: 'output_text', text: block.text, annotations: [] }, block);
   }
 
   private reasoning(block: ReasoningBlock): void {
@@ -145,12 +149,12 @@ export class ItemWriter {
     if (origin !== 'responses' || isForeign) {
       this.tally.dropped(
         at,
-        isForeign && origin === 'responses' ? OF_ANOTHER_LANE : 'reasoning of another dialect',
+        isForeign && origin === 'responses' ? OTHER_LANE_REASON : 'reasoning of another dialect',
       );
       return;
     }
     const summary = text === '' ? [] : [{ type: 'summary_text', text }];
-    this.items.push(present({ type: 'reasoning', summary, encrypted_content: signature }));
+    this.items.push(withoutUndefined({ type: 'reasoning', summary, encrypted_content: signature }));
   }
 
   private call(block: ToolUseBlock): JsonObject {
@@ -159,10 +163,16 @@ export class ItemWriter {
     const namespace = this.target.customTools ? block.namespace : undefined;
     const name = namespace === undefined ? this.names.nameOf(block) : block.name;
     if (custom && this.target.customTools) {
-      return present({ type: 'custom_tool_call', call_id, name, namespace, input: text });
+      return withoutUndefined({ type: 'custom_tool_call', call_id, name, namespace, input: text });
     }
     const json = custom ? JSON.stringify({ input: text }) : text;
-    return present({ type: 'function_call', call_id, name, namespace, arguments: json === '' ? '{}' : json });
+    return withoutUndefined({
+      type: 'function_call',
+      call_id,
+      name,
+      namespace,
+      arguments: json === '' ? '{}' : json,
+    });
   }
 
   private result(result: ToolResultBlock): JsonObject {
@@ -173,6 +183,6 @@ export class ItemWriter {
     const custom = result.custom && this.target.customTools;
     const output = contents.length === 0 ? '' : plain ? only!.text : contents;
     const type = custom ? 'custom_tool_call_output' : 'function_call_output';
-    return this.own({ type, call_id: this.ids.forResult(result.toolUseId), output }, result);
+    return this.withOpaque({ type, call_id: this.ids.forResult(result.toolUseId), output }, result);
   }
 }

@@ -10,16 +10,16 @@ import {
   isNamed,
   type JsonObject,
   type NamedTool,
-  needSomething,
+  requireContent,
   outputLimit,
-  present,
+  withoutUndefined,
   refuseWithoutTools,
-  resultsBehindCalls,
+  groupToolResults,
   strictFor,
   strictFormat,
   type SystemTurn,
   Tally,
-  type Target,
+  type EncodingTarget,
   ToolNames,
   type ToolReference,
   userOf,
@@ -28,29 +28,29 @@ import {
 import { cannotThink, effortFor } from '../effort';
 import { ItemWriter } from './encode-items';
 
-const LONGEST_TOOL_NAME = 64;
-const LEAST_OUTPUT = 16;
+const MAX_TOOL_NAME_LENGTH = 64;
+const MIN_OUTPUT_TOKENS = 16;
 
 export function encodeResponsesRequest(
-  given: CanonicalRequest,
-  options: Target = {},
+  input: CanonicalRequest,
+  options: EncodingTarget = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
-    const request = withClientTools(given, 'responses');
-    const own = request.source === 'responses';
-    const customTools = own || options.facts?.thinking !== undefined;
-    const target: Target = { customTools, ...options };
+    const request = withClientTools(input, 'responses');
+    const isNative = request.source === 'responses';
+    const customTools = isNative || options.facts?.thinking !== undefined;
+    const target: EncodingTarget = { customTools, ...options };
     const tally = new Tally();
-    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
+    const names = new ToolNames(MAX_TOOL_NAME_LENGTH, request.tools.filter(isNamed), target.customTools);
     const writer = new ItemWriter(tally, names, target);
     const instructions = instructionsOf(request.system);
     for (const turn of instructions === undefined ? request.system : request.system.slice(1))
       writer.turn(turn);
-    for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
-    if (instructions === undefined) needSomething(writer.items, request);
+    for (const turn of groupToolResults(request.turns)) writer.turn(turn);
+    if (instructions === undefined) requireContent(writer.items, request);
     const { metadata } = request;
     const reasoning = reasoningOf(request, target, tally);
-    const body = present({
+    const body = withoutUndefined({
       model: target.model ?? request.model,
       instructions,
       input: writer.items,
@@ -62,8 +62,8 @@ export function encodeResponsesRequest(
       stream: request.stream || undefined,
       user: userOf(request, tally),
       metadata,
-      // The supplier would keep it otherwise, although the request does not ask for that.
-      store: own ? undefined : false,
+      // Otherwise the supplier would store the response, which the request does not ask for.
+      store: isNative ? undefined : false,
     });
     countUnknown(request, tally);
     tally.carry('responses', body, request.opaque);
@@ -71,7 +71,7 @@ export function encodeResponsesRequest(
   });
 }
 
-/** The first plain instruction has a field of its own; the others are items. */
+/** The first plain instruction has a separate field; the others are items. */
 function instructionsOf(system: readonly SystemTurn[]): string | undefined {
   const [first] = system;
   const [block] = first?.blocks ?? [];
@@ -79,12 +79,12 @@ function instructionsOf(system: readonly SystemTurn[]): string | undefined {
   return plain && !block!.cacheControl && !block!.opaque ? block!.text : undefined;
 }
 
-function limitOf(request: CanonicalRequest, target: Target, tally: Tally): number | undefined {
-  const isOwn = request.source === 'responses';
-  const limit = isOwn ? request.maxOutputTokens : outputLimit(request, target, tally);
-  if (limit === undefined || limit >= LEAST_OUTPUT) return limit;
-  tally.approximated('max_tokens', `at least ${LEAST_OUTPUT}`);
-  return LEAST_OUTPUT;
+function limitOf(request: CanonicalRequest, target: EncodingTarget, tally: Tally): number | undefined {
+  const isNative = request.source === 'responses';
+  const limit = isNative ? request.maxOutputTokens : outputLimit(request, target, tally);
+  if (limit === undefined || limit >= MIN_OUTPUT_TOKENS) return limit;
+  tally.approximated('max_tokens', `at least ${MIN_OUTPUT_TOKENS}`);
+  return MIN_OUTPUT_TOKENS;
 }
 
 function countUnknown({ topK, stop, seed }: CanonicalRequest, tally: Tally): void {
@@ -93,11 +93,11 @@ function countUnknown({ topK, stop, seed }: CanonicalRequest, tally: Tally): voi
   if (stop && stop.length > 0) tally.dropped('stop', 'unknown to the target');
 }
 
-/** Models that think take none of it. */
+/** Reasoning models accept no sampling parameters. */
 function samplingOf(
   { temperature, topP: top_p, source }: CanonicalRequest,
   reasoning: JsonObject | undefined,
-  { facts }: Target,
+  { facts }: EncodingTarget,
   tally: Tally,
 ): JsonObject {
   const effort = reasoning?.effort;
@@ -113,35 +113,47 @@ function textOf(
   { responseFormat: format, verbosity, source }: CanonicalRequest,
   tally: Tally,
 ): JsonObject | undefined {
-  const text = present({ format: format && formatOf(format, source === 'responses', tally), verbosity });
+  const text = withoutUndefined({
+    format: format && formatOf(format, source === 'responses', tally),
+    verbosity,
+  });
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
 function formatOf(
   format: NonNullable<CanonicalRequest['responseFormat']>,
-  own: boolean,
+  isNative: boolean,
   tally: Tally,
 ): JsonObject {
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json') return { type: 'json_object' };
   const { schema, name = 'answer', description } = format;
-  const strict = own ? format.strict : strictFormat(format, tally);
-  return present({ type: 'json_schema', name, description, schema, strict });
+  const strict = isNative ? format.strict : strictFormat(format, tally);
+  return withoutUndefined({ type: 'json_schema', name, description, schema, strict });
 }
 
-function reasoningOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
-  const { reasoning: wish } = request;
+function reasoningOf(
+  request: CanonicalRequest,
+  target: EncodingTarget,
+  tally: Tally,
+): JsonObject | undefined {
+  const { reasoning: requested } = request;
   const effort = effortFor(request, target, tally, 'responses');
-  const summary = cannotThink(target) ? undefined : wish?.summary;
-  const reasoning = present({ effort, summary });
+  const summary = cannotThink(target) ? undefined : requested?.summary;
+  const reasoning = withoutUndefined({ effort, summary });
   return Object.keys(reasoning).length > 0 ? reasoning : undefined;
 }
 
-function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target, tally: Tally): JsonObject {
+function encodeTools(
+  request: CanonicalRequest,
+  names: ToolNames,
+  target: EncodingTarget,
+  tally: Tally,
+): JsonObject {
   const tools: JsonObject[] = [];
-  const own = request.source === 'responses';
+  const isNative = request.source === 'responses';
   for (const tool of request.tools) {
-    if (tool.kind !== 'opaque') addNamed(tools, tool, names, { ...target, own }, tally);
+    if (tool.kind !== 'opaque') addNamed(tools, tool, names, { ...target, own: isNative }, tally);
     else if (tool.dialect === 'responses') tools.push(tool.value);
     else dropTool(tool, tally);
   }
@@ -162,45 +174,52 @@ function referenceTo(
   { name, namespace, custom }: ToolReference,
   { tools }: CanonicalRequest,
   names: ToolNames,
-  target: Target,
+  target: EncodingTarget,
 ): JsonObject {
   if (tools.some((tool) => tool.kind === 'opaque' && tool.value.type === name)) return { type: name };
   const type = custom && target.customTools ? 'custom' : 'function';
-  if (target.customTools) return present({ type, name, namespace });
+  if (target.customTools) return withoutUndefined({ type, name, namespace });
   return { type, name: names.nameOf({ name, namespace }) };
 }
 
-interface Writer extends Target {
+interface ResponsesToolTarget extends EncodingTarget {
   readonly own: boolean;
 }
 
-/** Suppliers that know tools with plain text know namespaces too; neighbours of one share it. */
-function addNamed(list: JsonObject[], tool: NamedTool, names: ToolNames, target: Writer, tally: Tally): void {
+/** Suppliers with plain-text tools also support namespaces; adjacent tools of one namespace share an entry. */
+function addNamed(
+  list: JsonObject[],
+  tool: NamedTool,
+  names: ToolNames,
+  target: ResponsesToolTarget,
+  tally: Tally,
+): void {
   const { namespace } = tool;
-  const keeps = namespace !== undefined && target.customTools === true;
-  const name = keeps ? tool.name : names.nameOf({ name: tool.name, namespace: namespace?.name });
+  const keepsNamespace = namespace !== undefined && target.customTools === true;
+  const name = keepsNamespace ? tool.name : names.nameOf({ name: tool.name, namespace: namespace?.name });
   const encoded = encodeNamed(tool, name, target, tally);
-  if (!keeps) {
+  if (!keepsNamespace) {
     if (namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
     list.push(encoded);
     return;
   }
   const last = list.at(-1);
   if (last?.type === 'namespace' && last.name === namespace.name) (last.tools as JsonObject[]).push(encoded);
-  else list.push(present({ type: 'namespace', ...namespace, tools: [encoded] }));
+  else list.push(withoutUndefined({ type: 'namespace', ...namespace, tools: [encoded] }));
 }
 
-function encodeNamed(tool: NamedTool, name: string, target: Writer, tally: Tally): JsonObject {
+function encodeNamed(tool: NamedTool, name: string, target: ResponsesToolTarget, tally: Tally): JsonObject {
   const { description } = tool;
   if (tool.cacheControl) tally.dropped(`${tool.at}.cache_control`, 'unknown to the target');
   if (tool.kind === 'custom') {
-    if (target.customTools) return present({ type: 'custom', name, description, format: tool.format });
+    if (target.customTools)
+      return withoutUndefined({ type: 'custom', name, description, format: tool.format });
     tally.approximated(tool.at, 'offered as a function with one text');
-    return present({ type: 'function', name, description, parameters: CUSTOM_TOOL_SCHEMA });
+    return withoutUndefined({ type: 'function', name, description, parameters: CUSTOM_TOOL_SCHEMA });
   }
-  // Here a function is strict unless it says otherwise.
+  // In this dialect, a function is strict unless it says otherwise.
   const strict = target.own ? tool.strict : (strictFor(tool, tally) ?? false);
-  const encoded = present({ type: 'function', name, description, parameters: tool.schema, strict });
+  const encoded = withoutUndefined({ type: 'function', name, description, parameters: tool.schema, strict });
   tally.carry('responses', encoded, tool.opaque);
   return encoded;
 }

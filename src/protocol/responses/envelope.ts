@@ -1,11 +1,11 @@
 import { type Usage } from '../../kernel';
 import {
-  type AnswerBlock,
+  type ResponseBlock,
   type EncoderOptions,
   type Finish,
   itemFor,
   type JsonObject,
-  present,
+  withoutUndefined,
   signatureFor,
 } from '../canonical';
 import { secondsNow } from '../chat/stream-encoder';
@@ -15,8 +15,8 @@ import { renderResponsesUsage } from './usage';
 
 export const responsesId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
-/** Fields of a response that repeat the request, with the value that applies if the request leaves them out. */
-const REPEATED: JsonObject = {
+/** Fields of a response that repeat the request, with their defaults. */
+const REPEATED_DEFAULTS: JsonObject = {
   background: false,
   frequency_penalty: 0,
   instructions: null,
@@ -40,7 +40,7 @@ const REPEATED: JsonObject = {
   truncation: 'disabled',
 };
 
-/** Fields that a response has in any case; https://www.openresponses.org/specification requires all of them. */
+/** Fields that every response has; https://www.openresponses.org/specification requires all of them. */
 const OWN_FIELDS: JsonObject = {
   object: 'response',
   completed_at: null,
@@ -49,18 +49,18 @@ const OWN_FIELDS: JsonObject = {
   usage: null,
 };
 
-/** A supplier's null stands for these; for others it counts as a field left out. */
+/** Fields for which a supplier's null is a value; for others, null counts as missing. */
 const NULLABLE: ReadonlySet<string> = new Set(
   ['metadata', 'reasoning', ...Object.keys(OWN_FIELDS)].concat(
-    Object.keys(REPEATED).filter((name) => REPEATED[name] === null),
+    Object.keys(REPEATED_DEFAULTS).filter((name) => REPEATED_DEFAULTS[name] === null),
   ),
 );
 
 /** Merges a requested object into its default; other requested values replace the default. */
-const repeated = (requested: unknown, usual: unknown): unknown =>
-  isRecord(requested) && isRecord(usual) ? { ...usual, ...requested } : (requested ?? usual);
+const withDefault = (requested: unknown, fallback: unknown): unknown =>
+  isRecord(requested) && isRecord(fallback) ? { ...fallback, ...requested } : (requested ?? fallback);
 
-/** Tools of a response name all their fields, null if the request leaves them out. */
+/** Tools of a response name all their fields; null if the request omits them. */
 const completeTool = (tool: unknown): unknown =>
   isRecord(tool) && tool.type === 'function'
     ? { description: null, parameters: null, strict: null, ...tool }
@@ -74,28 +74,34 @@ const isCompleteTool = (tool: unknown): boolean =>
 const completeTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(completeTool) : tools);
 
 function repeatedFields(request: JsonObject): JsonObject {
-  const fields = Object.entries(REPEATED).map(
-    ([name, usual]) => [name, repeated(request[name], usual)] as const,
+  const fields = Object.entries(REPEATED_DEFAULTS).map(
+    ([name, fallback]) => [name, withDefault(request[name], fallback)] as const,
   );
   const { user } = request;
-  return { ...Object.fromEntries(fields), tools: completeTools(request.tools ?? []), ...present({ user }) };
+  return {
+    ...Object.fromEntries(fields),
+    tools: completeTools(request.tools ?? []),
+    ...withoutUndefined({ user }),
+  };
 }
 
-/** Fields that the specification requires and a supplier of this dialect leaves out; empty for most suppliers. */
-export function fieldsLacking(response: JsonObject, status: unknown, request: JsonObject): JsonObject {
-  const lacks = (name: string): boolean =>
+export function missingResponseFields(
+  response: JsonObject,
+  status: unknown,
+  request: JsonObject,
+): JsonObject {
+  const isMissing = (name: string): boolean =>
     response[name] === undefined || (response[name] === null && !NULLABLE.has(name));
-  const all: JsonObject = { ...OWN_FIELDS, ...REPEATED };
-  const lacking = Object.keys(all).filter(lacks);
-  const values = lacking.length === 0 ? {} : { ...OWN_FIELDS, ...repeatedFields(request) };
-  const fields: JsonObject = Object.fromEntries(lacking.map((name) => [name, values[name]]));
+  const all: JsonObject = { ...OWN_FIELDS, ...REPEATED_DEFAULTS };
+  const missing = Object.keys(all).filter(isMissing);
+  const values = missing.length === 0 ? {} : { ...OWN_FIELDS, ...repeatedFields(request) };
+  const fields: JsonObject = Object.fromEntries(missing.map((name) => [name, values[name]]));
   if (fields.completed_at === null && status === 'completed') fields.completed_at = secondsNow();
   const { tools } = response;
   if (Array.isArray(tools) && !tools.every(isCompleteTool)) fields.tools = completeTools(tools);
   return fields;
 }
 
-/** The response object while the answer is on its way. */
 export const envelope = (
   id: string,
   model: string,
@@ -115,9 +121,8 @@ export const envelope = (
   ...repeatedFields(request),
 });
 
-/** The same object once the answer is there. */
-export function closed(
-  open: JsonObject,
+export function finishedEnvelope(
+  started: JsonObject,
   output: readonly JsonObject[],
   finish: Finish,
   reported: Usage | undefined,
@@ -127,7 +132,7 @@ export function closed(
   const usage = reported ?? options.estimate?.();
   const facts = options.facts?.(usage);
   return {
-    ...open,
+    ...started,
     completed_at: reason === undefined ? (options.createdAt ?? secondsNow()) : null,
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
@@ -139,8 +144,8 @@ export function closed(
 
 const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc' } as const;
 
-/** Identifiers of items follow from the answer's, so that a stream and a whole answer have the same. */
-export const itemId = (responseId: string, type: AnswerBlock['type'], index: number): string =>
+/** Item ids are derived from the response id, so that both modes have the same ids. */
+export const itemId = (responseId: string, type: ResponseBlock['type'], index: number): string =>
   `${PREFIXES[type]}_${responseId.slice('resp_'.length)}_${index}`;
 
 export const textPart = (text: string, annotations: readonly JsonObject[] = []): JsonObject => ({
@@ -151,21 +156,18 @@ export const textPart = (text: string, annotations: readonly JsonObject[] = []):
 });
 export const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', refusal });
 
-const signatureOf = (block: AnswerBlock): string | undefined =>
+const signatureOf = (block: ResponseBlock): string | undefined =>
   block.type === 'reasoning' && block.origin === 'responses' ? block.signature : undefined;
 
-/** The block with the signature that a caller of this dialect gets. */
-export function ownSigned(block: AnswerBlock, lane: string | undefined): AnswerBlock {
+export function withOwnSignature(block: ResponseBlock, lane: string | undefined): ResponseBlock {
   const signature = signatureFor(block, 'responses', lane);
-  return signature === undefined ? block : ({ ...block, origin: 'responses', signature } as AnswerBlock);
+  return signature === undefined ? block : ({ ...block, origin: 'responses', signature } as ResponseBlock);
 }
 
-/** A block is shown if it has anything to show: hidden reasoning of another dialect leaves nothing. */
-export const isShown = (block: AnswerBlock): boolean =>
+export const isVisible = (block: ResponseBlock): boolean =>
   block.type === 'tool' || block.text !== '' || signatureOf(block) !== undefined;
 
-/** A finished item. */
-export function itemOf(block: AnswerBlock, id: string): JsonObject {
+export function finishedItem(block: ResponseBlock, id: string): JsonObject {
   switch (block.type) {
     case 'text':
     case 'refusal': {
@@ -174,20 +176,19 @@ export function itemOf(block: AnswerBlock, id: string): JsonObject {
     }
     case 'reasoning': {
       const summary = block.text === '' ? [] : [{ type: 'summary_text', text: block.text }];
-      return present({ id, type: 'reasoning', summary, encrypted_content: signatureOf(block) });
+      return withoutUndefined({ id, type: 'reasoning', summary, encrypted_content: signatureOf(block) });
     }
     case 'tool': {
       const { id: call_id, name, namespace, arguments: text, item } = block;
       if (item !== undefined) return { id, call_id, status: 'completed', ...itemFor(item, text) };
-      const call = present({ id, call_id, name, namespace, status: 'completed' });
+      const call = withoutUndefined({ id, call_id, name, namespace, status: 'completed' });
       if (block.custom) return { type: 'custom_tool_call', ...call, input: text };
       return { type: 'function_call', ...call, arguments: text === '' ? '{}' : text };
     }
   }
 }
 
-/** The same item when it begins. */
-export function begun(item: JsonObject): JsonObject {
+export function startedItem(item: JsonObject): JsonObject {
   switch (item.type) {
     case 'message':
       return { ...item, status: 'in_progress', content: [] };

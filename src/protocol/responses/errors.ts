@@ -2,7 +2,6 @@ import { type SupplierError } from '../canonical';
 import { readChatError } from '../chat/errors';
 import { isRecord, pick } from '../usage';
 
-/** An error body, a failed response, or one of the two events that report a failure in a stream. */
 export function readResponsesError(body: unknown): SupplierError | undefined {
   if (!isRecord(body)) return undefined;
   if (body.type === 'error' && !isRecord(body.error))

@@ -1,7 +1,6 @@
 import { type Fault, formatEvent, gatewayError } from '../../kernel';
 import { type JsonObject } from '../canonical';
 
-/** The last event of a stream that ends in a failure. */
 export function failureEvent(
   sequence: number,
   response: JsonObject,
@@ -10,7 +9,7 @@ export function failureEvent(
   requestId: string,
 ): string {
   const error = gatewayError(problem, requestId);
-  // Some clients pass over a failed response, but none passes over an `error` beside it.
+  // Some clients ignore a failed response, but none ignores an `error` next to it.
   return formatEvent({
     event: 'response.failed',
     data: JSON.stringify({

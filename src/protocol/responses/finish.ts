@@ -7,7 +7,7 @@ const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   content_filter: 'content-filter',
 };
 
-/** The status, or the reason why it is incomplete. */
+/** The reason of an incomplete response, otherwise its status. */
 export function readFinish(response: unknown): Finish {
   const status = pick(response, 'status');
   const reason = pick(response, 'incomplete_details', 'reason');
@@ -21,5 +21,4 @@ const INCOMPLETE: Readonly<Partial<Record<UnifiedFinish, string>>> = {
   'content-filter': 'content_filter',
 };
 
-/** The answer is incomplete for this reason; undefined when it is complete. */
 export const incompleteReason = ({ unified }: Finish): string | undefined => INCOMPLETE[unified];

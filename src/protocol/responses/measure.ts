@@ -1,24 +1,23 @@
 import type { JsonObject } from '../canonical';
-import { isGiven, isRecord, listOf, Measure, type RequestMeasure } from '../measure/measure';
+import { isPresent, isRecord, listOf, MeasureCollector, type RequestMeasure } from '../measure/measure';
 
-/** The supplier kept these, and reads them again at the caller's expense. */
-const KEPT = ['previous_response_id', 'conversation', 'prompt'];
-/** Tools of the vendor's making that the caller runs. */
+/** Content stored by the supplier, which is read again at the caller's expense. */
+const STORED_REFERENCES = ['previous_response_id', 'conversation', 'prompt'];
 const runByCaller = new Set(['local_shell', 'apply_patch', 'computer', 'computer_use_preview']);
 
 export function measureResponses(body: Readonly<JsonObject>): RequestMeasure {
-  const measure = new Measure();
-  measure.later(body.input);
-  measure.later(body.instructions);
+  const measure = new MeasureCollector();
+  measure.enqueue(body.input);
+  measure.enqueue(body.instructions);
   measure.readParts(readPart);
-  for (const name of KEPT) if (isGiven(body[name])) measure.reference();
+  for (const name of STORED_REFERENCES) if (isPresent(body[name])) measure.addReference();
   listOf(body.tools).forEach((tool, index) => readTool(tool, index, measure));
   measure.compacts ||= listOf(body.context_management).length > 0;
   if (typeof body.max_tool_calls === 'number') measure.maxToolCalls = body.max_tool_calls;
   return measure;
 }
 
-function readTool(tool: unknown, index: number | null, measure: Measure): void {
+function readTool(tool: unknown, index: number | null, measure: MeasureCollector): void {
   measure.tools += 1;
   if (!isRecord(tool)) return;
   const { type, environment, execution } = tool;
@@ -27,44 +26,44 @@ function readTool(tool: unknown, index: number | null, measure: Measure): void {
   if (typeof type === 'string' && runByCaller.has(type)) return;
   const isOwnShell = type === 'shell' && isRecord(environment) && environment.type === 'local';
   const isOwnSearch = type === 'tool_search' && execution === 'client';
-  if (!isOwnShell && !isOwnSearch) measure.serverTool(type, index);
+  if (!isOwnShell && !isOwnSearch) measure.addServerTool(type, index);
 }
 
-/** Items of the conversation and the parts within them: no type means the same in one place and not in the other. */
-function readPart(part: JsonObject, measure: Measure): void {
+/** Reads items of the conversation and the parts within them; no type has a different meaning in the two places. */
+function readPart(part: JsonObject, measure: MeasureCollector): void {
   switch (part.type) {
     case undefined:
     case 'message':
-      return measure.later(part.content);
+      return measure.enqueue(part.content);
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'computer_call_output':
-      return measure.later(part.output);
+      return measure.enqueue(part.output);
     case 'input_image':
     case 'computer_screenshot':
-      return measure.pictureAt(part.image_url, part.detail);
+      return measure.addPictureUrl(part.image_url, part.detail);
     case 'image_generation_call':
-      return typeof part.result === 'string' ? measure.pictureOf(part.result) : measure.reference();
+      return typeof part.result === 'string' ? measure.addPictureData(part.result) : measure.addReference();
     case 'input_file':
-      return measure.document(part.file_data);
+      return measure.addDocument(part.file_data);
     case 'input_audio':
-      return measure.recording(isRecord(part.input_audio) ? part.input_audio.data : undefined);
+      return measure.addRecording(isRecord(part.input_audio) ? part.input_audio.data : undefined);
     case 'code_interpreter_call':
-      return measure.later(part.outputs);
+      return measure.enqueue(part.outputs);
     case 'image':
-      return measure.pictureAt(part.url, null);
+      return measure.addPictureUrl(part.url, null);
     case 'additional_tools':
       return listOf(part.tools).forEach((tool) => readTool(tool, null, measure));
     case 'compaction_trigger':
       measure.compacts = true;
       return;
     default:
-      if (typeof part.type !== 'string' || !plain.has(part.type)) measure.reference();
+      if (typeof part.type !== 'string' || !textOnlyTypes.has(part.type)) measure.addReference();
   }
 }
 
-/** All that stands in these is text of the request itself. */
-const plain = new Set([
+/** Types that contain only text of the request itself. */
+const textOnlyTypes = new Set([
   'input_text',
   'output_text',
   'text',

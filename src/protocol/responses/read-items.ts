@@ -3,60 +3,61 @@ import { type Emission, type JsonObject, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 import { isRecord } from '../usage';
 
-interface Item {
+interface OutputItemState {
   readonly type: string;
-  /** Only a tool call has a handle. */
   readonly handle?: number;
-  /** Some of it has been emitted piece by piece. */
   streamed: boolean;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-/** Reads output items: piece by piece from a stream, or each in one go from a whole answer. */
 export class ItemReader {
-  private readonly open = new Map<number, Item>();
+  private readonly openItems = new Map<number, OutputItemState>();
 
   constructor(
     private readonly emission: Emission,
     private readonly tally: Tally,
   ) {}
 
-  added(index: number, item: JsonObject): void {
+  startItem(index: number, item: JsonObject): void {
     const type = text(item.type);
     if (type !== 'function_call' && type !== 'custom_tool_call') {
-      this.open.set(index, { type, streamed: false });
+      this.openItems.set(index, { type, streamed: false });
       return;
     }
     const custom = type === 'custom_tool_call' ? { custom: true } : {};
     const namespace = text(item.namespace) === '' ? {} : { namespace: text(item.namespace) };
     const handle = this.emission.openTool(text(item.call_id), text(item.name), { ...custom, ...namespace });
-    this.open.set(index, { type, handle, streamed: false });
+    this.openItems.set(index, { type, handle, streamed: false });
   }
 
-  /** A piece of what the item shows; suppliers that send no pieces send the whole with `done`. */
-  piece(index: number, kind: 'text' | 'refusal' | 'reasoning' | 'tool', piece: string): Fault | undefined {
-    const item = this.open.get(index);
+  /** Adds a piece of visible content; suppliers that send no pieces send the complete item with `finishItem`. */
+  addPiece(
+    index: number,
+    kind: 'text' | 'refusal' | 'reasoning' | 'tool',
+    addPiece: string,
+  ): Fault | undefined {
+    const item = this.openItems.get(index);
     if (!item) return brokenStream('A piece of an output item came before the item.');
     item.streamed = true;
-    if (kind === 'text') this.emission.text(piece);
-    else if (kind === 'refusal') this.emission.refusal(piece);
-    else if (kind === 'reasoning') this.emission.reasoning(piece);
-    else if (item.handle !== undefined) this.emission.toolArguments(item.handle, piece);
+    if (kind === 'text') this.emission.text(addPiece);
+    else if (kind === 'refusal') this.emission.refusal(addPiece);
+    else if (kind === 'reasoning') this.emission.reasoning(addPiece);
+    else if (item.handle !== undefined) this.emission.toolArguments(item.handle, addPiece);
     return undefined;
   }
 
-  /** Summaries come in parts; a blank line tells them apart. */
+  /** Separates the parts of a summary by a blank line. */
   summaryPart(index: number, part: unknown): void {
-    if (typeof part === 'number' && part > 0 && this.open.get(index)?.streamed)
+    if (typeof part === 'number' && part > 0 && this.openItems.get(index)?.streamed)
       this.emission.reasoning('\n\n');
   }
 
-  done(index: number, item: JsonObject): void {
-    if (!this.open.has(index)) this.added(index, item);
-    const { type, handle, streamed } = this.open.get(index)!;
-    this.open.delete(index);
+  finishItem(index: number, item: JsonObject): void {
+    if (!this.openItems.has(index)) this.startItem(index, item);
+    const { type, handle, streamed } = this.openItems.get(index)!;
+    this.openItems.delete(index);
     switch (type) {
       case 'message':
         this.message(item, streamed);

@@ -9,8 +9,7 @@ import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 
 const record = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
-/** These events repeat what others have said. */
-const REPETITIONS = new Set([
+const REDUNDANT_EVENTS = new Set([
   'response.content_part.added',
   'response.content_part.done',
   'response.output_text.done',
@@ -23,7 +22,7 @@ const REPETITIONS = new Set([
   'keepalive',
 ]);
 
-const PIECES: Readonly<Record<string, 'text' | 'refusal' | 'reasoning' | 'tool'>> = {
+const DELTA_KINDS: Readonly<Record<string, 'text' | 'refusal' | 'reasoning' | 'tool'>> = {
   'response.output_text.delta': 'text',
   'response.refusal.delta': 'refusal',
   'response.function_call_arguments.delta': 'tool',
@@ -37,14 +36,14 @@ export class ResponsesStreamDecoder extends StreamReader {
 
   protected readEvent(event: JsonObject): void {
     const type = String(event.type);
-    const kind = entryOf(PIECES, type);
+    const kind = entryOf(DELTA_KINDS, type);
     const index = typeof event.output_index === 'number' ? event.output_index : 0;
-    let wrong: Fault | undefined;
-    if (kind) wrong = this.items.piece(index, kind, typeof event.delta === 'string' ? event.delta : '');
+    let failure: Fault | undefined;
+    if (kind) failure = this.items.addPiece(index, kind, typeof event.delta === 'string' ? event.delta : '');
     else if (type.startsWith('response.output_item.') && !this.emission.started) {
-      wrong = brokenStream('The stream did not begin with response.created.');
+      failure = brokenStream('The stream did not begin with response.created.');
     } else this.readOther(type, index, event);
-    if (wrong) this.emission.fault(wrong);
+    if (failure) this.emission.fault(failure);
   }
 
   private readOther(type: string, index: number, event: JsonObject): void {
@@ -55,10 +54,10 @@ export class ResponsesStreamDecoder extends StreamReader {
         this.start(record(event.response));
         break;
       case 'response.output_item.added':
-        this.items.added(index, record(event.item));
+        this.items.startItem(index, record(event.item));
         break;
       case 'response.output_item.done':
-        this.items.done(index, record(event.item));
+        this.items.finishItem(index, record(event.item));
         break;
       case 'response.reasoning_summary_part.added':
         this.items.summaryPart(index, event.summary_index);
@@ -75,7 +74,7 @@ export class ResponsesStreamDecoder extends StreamReader {
         this.emission.fault(supplierFault(readResponsesError(event)!));
         break;
       default:
-        if (!REPETITIONS.has(type)) this.tally.dropped('events', `an event of the type ${type}`);
+        if (!REDUNDANT_EVENTS.has(type)) this.tally.dropped('events', `an event of the type ${type}`);
     }
   }
 

@@ -10,8 +10,8 @@ import { failureEvent } from './failure';
 import { readFinish } from './finish';
 import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 
-/** Finished items are kept for the event of a failure, until the answer is longer than this. */
-const MOST_KEPT = 256 * 1024;
+/** Maximum output size up to which finished items are kept for a failure event. */
+const MAX_KEPT_BYTES = 256 * 1024;
 
 const CLOSING: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
 
@@ -21,15 +21,14 @@ export class ResponsesStreamWatcher extends EventWatcher {
   readonly modelPath = ['response', 'model'];
   readonly terminator = null;
   private sequence = -1;
-  private begun: { readonly id: string; readonly createdAt: number } | null = null;
+  private started: { readonly id: string; readonly createdAt: number } | null = null;
   private readonly output: JsonObject[] = [];
-  private isKeptWhole = false;
-  /** The name of the first items has been counted, and the text of the second. */
-  private readonly named = new Set<unknown>();
-  private readonly written = new Set<unknown>();
+  private hasCompleteOutput = false;
+  private readonly namedItems = new Set<unknown>();
+  private readonly writtenItems = new Set<unknown>();
 
   failureEvent(problem: Fault, requestId: string, model: string, echo?: JsonObject): string {
-    const { id, createdAt } = this.begun ?? { id: responsesId(requestId), createdAt: secondsNow() };
+    const { id, createdAt } = this.started ?? { id: responsesId(requestId), createdAt: secondsNow() };
     const response = envelope(id, model, createdAt, echo);
     return failureEvent(this.sequence + 1, response, this.output, problem, requestId);
   }
@@ -43,23 +42,23 @@ export class ResponsesStreamWatcher extends EventWatcher {
   protected read(event: JsonObject): void {
     const { type, response, item, delta, output_index: index } = event;
     const number = event.sequence_number;
-    // The last event is kept back: a failure takes its place.
+    // The closing event is held back, and a failure replaces it.
     if (typeof number === 'number' && !CLOSING.has(type)) this.sequence = number;
     switch (type) {
       case 'response.created':
       case 'response.in_progress':
-        if (isRecord(response)) this.begin(response);
+        if (isRecord(response)) this.start(response);
         break;
       case 'response.output_item.added':
         if (isRecord(item)) this.readName(index, item);
         break;
       case 'response.output_item.done':
         if (isRecord(item)) this.readItem(index, item);
-        this.handsOut(event);
+        this.noteStoredIds(event);
         break;
       case 'response.completed':
       case 'response.incomplete':
-        this.handsOut(event);
+        this.noteStoredIds(event);
         this.end(type, response);
         break;
       case 'response.audio.delta':
@@ -68,8 +67,8 @@ export class ResponsesStreamWatcher extends EventWatcher {
         break;
       default:
         if (typeof delta !== 'string' || typeof type !== 'string' || !type.endsWith('.delta')) return;
-        this.written.add(index);
-        this.wrote(delta);
+        this.writtenItems.add(index);
+        this.countOutput(delta);
     }
   }
 
@@ -81,37 +80,37 @@ export class ResponsesStreamWatcher extends EventWatcher {
     return normaliseResponsesUsage(raw);
   }
 
-  private begin({ id, created_at: createdAt }: JsonObject): void {
+  private start({ id, created_at: createdAt }: JsonObject): void {
     if (typeof id !== 'string') return;
-    this.begun = { id, createdAt: typeof createdAt === 'number' ? createdAt : secondsNow() };
+    this.started = { id, createdAt: typeof createdAt === 'number' ? createdAt : secondsNow() };
   }
 
   private end(type: string, response: unknown): void {
-    // Some suppliers send the items with the last event and not before.
+    // Some suppliers send the items only with the last event.
     if (!this.hasOutput && isRecord(response))
       listIn(response.output).forEach((item, index) => this.readItem(index, item));
-    else if (isRecord(response) && listIn(response.output).length === 0 && this.isKeptWhole)
+    else if (isRecord(response) && listIn(response.output).length === 0 && this.hasCompleteOutput)
       this.omitted = { path: ['response', 'output'], value: this.output };
     this.finishReason = readFinish(response).raw ?? type.slice('response.'.length);
     this.ended = true;
   }
 
   private readName(index: unknown, item: JsonObject): void {
-    this.named.add(index);
-    this.called(callIdOf(item));
-    this.wrote(item.name);
+    this.namedItems.add(index);
+    this.noteCall(callIdOf(item));
+    this.countOutput(item.name);
   }
 
-  /** A finished item repeats its pieces; suppliers that send no pieces send all of it here. */
+  /** A finished item repeats its pieces; suppliers that send no pieces send all content here. */
   private readItem(index: unknown, item: JsonObject): void {
-    if (!this.named.has(index)) this.readName(index, item);
-    if (item.type === 'reasoning') this.sealed(item.encrypted_content);
-    if (!this.written.has(index)) {
-      this.wrote(item.arguments ?? item.input);
+    if (!this.namedItems.has(index)) this.readName(index, item);
+    if (item.type === 'reasoning') this.noteSeal(item.encrypted_content);
+    if (!this.writtenItems.has(index)) {
+      this.countOutput(item.arguments ?? item.input);
       for (const part of [...listIn(item.content), ...listIn(item.summary)])
-        this.wrote(part.text ?? part.refusal ?? part.transcript);
+        this.countOutput(part.text ?? part.refusal ?? part.transcript);
     }
-    this.isKeptWhole = this.outputBytes <= MOST_KEPT;
-    if (this.isKeptWhole) this.output.push(item);
+    this.hasCompleteOutput = this.outputBytes <= MAX_KEPT_BYTES;
+    if (this.hasCompleteOutput) this.output.push(item);
   }
 }

@@ -7,16 +7,15 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { usesIn, withModes } from '../fees';
-import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, absentOrInvalid } from '../usage';
 
-/** The usage object of an answer or of the closing events of a stream. */
 export function findResponsesUsage(event: unknown): unknown {
   const response = pick(event, 'response');
   return withModes(pick(response, 'usage') ?? pick(event, 'usage'), response ?? event);
 }
 
 export function normaliseResponsesUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
+  if (!isRecord(raw)) return absentOrInvalid(raw);
   const counts = new CountReader();
   const input = counts.detailsIn(raw.input_tokens_details, 'input_tokens_details');
   const output = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');

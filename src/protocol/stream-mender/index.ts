@@ -1,21 +1,21 @@
-import { type AnswerForm } from '../complete-answer';
-import { ChatMender } from './chat-mender';
-import { type StreamFacts, type StreamMender } from './mender';
-import { MessagesMender } from './messages-mender';
-import { ResponsesMender } from './responses-mender';
+import { type ResponseKind } from '../complete-response';
+import { ChatStreamNormalizer } from './chat-normalizer';
+import { type StreamContext, type StreamNormalizer } from './stream-normalizer';
+import { MessagesStreamNormalizer } from './messages-normalizer';
+import { ResponsesStreamNormalizer } from './responses-normalizer';
 
-export { type Lack, type StreamMender, type UsagePlace } from './mender';
+export { type EventAddition, type StreamNormalizer, type UsageLocation } from './stream-normalizer';
 
-/** It is null for answers that are never streamed. */
-export function streamMender(form: AnswerForm, facts: StreamFacts): StreamMender | null {
-  switch (form) {
+/** Returns null for responses that are never streamed. */
+export function createStreamNormalizer(kind: ResponseKind, context: StreamContext): StreamNormalizer | null {
+  switch (kind) {
     case 'chat':
     case 'completions':
-      return new ChatMender(form, facts);
+      return new ChatStreamNormalizer(kind, context);
     case 'messages':
-      return new MessagesMender(facts);
+      return new MessagesStreamNormalizer(context);
     case 'responses':
-      return new ResponsesMender(facts);
+      return new ResponsesStreamNormalizer(context);
     case 'embeddings':
       return null;
   }

@@ -2,24 +2,20 @@ import { type RequestCounters, sealOf } from '../../autorouter';
 import type { JsonFields } from '../../kernel';
 import { type CanonicalRequest, type DialectName, dialects } from '../../protocol';
 
-type Turn = CanonicalRequest['turns'][number];
-/** A request as a judge reads it, and what it asks of a model that is to answer it. */
+type TranscriptTurn = CanonicalRequest['turns'][number];
 export interface RequestText {
-  /** The instructions and the conversation, oldest first. */
   readonly conversation: string;
   readonly lastQuestion: string;
-  /** They lack the tokens and the stream, which only its answer tells. */
+  /** Without tokens and streaming, which only the response reveals. */
   readonly counters: Omit<RequestCounters, 'tokens' | 'stream'>;
-  /** The answer is to be JSON. */
   readonly wantsJson: boolean;
   readonly wantsSchema: boolean;
-  /** Something in it only a person or a supplier's own tool can look into. */
+  /** Whether the request contains something that only a user or a supplier's own tool can read. */
   readonly isOpaque: boolean;
-  /** Something in it only models of the family that answered can read. */
+  /** Whether the request contains something that only models of the replying model's family can read. */
   readonly isSealed: boolean;
 }
 
-/** It is null where the body cannot be read. */
 export function readRequest(surface: DialectName, body: JsonFields): RequestText | null {
   const decoded = dialects[surface].decodeRequest(body);
   if (!decoded.ok) return null;
@@ -49,16 +45,17 @@ export function readRequest(surface: DialectName, body: JsonFields): RequestText
   };
 }
 
-type SpokenTurn = Exclude<Turn, { role: 'tool' }>;
-type Block = SpokenTurn['blocks'][number];
+type MessageTurn = Exclude<TranscriptTurn, { role: 'tool' }>;
+type RequestBlock = MessageTurn['blocks'][number];
 
-function blocksOf(turn: Turn): readonly Block[] {
+function blocksOf(turn: TranscriptTurn): readonly RequestBlock[] {
   return turn.role === 'tool' ? turn.results.flatMap(({ blocks }) => blocks) : turn.blocks;
 }
 
-const turnText = (turn: Turn): string => `${turn.role}: ${blocksOf(turn).map(blockText).join('\n')}`;
+const turnText = (turn: TranscriptTurn): string =>
+  `${turn.role}: ${blocksOf(turn).map(blockText).join('\n')}`;
 
-function blockText(block: Block): string {
+function blockText(block: RequestBlock): string {
   switch (block.type) {
     case 'text':
     case 'refusal':

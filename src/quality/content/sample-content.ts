@@ -3,35 +3,33 @@ import { parseJsonText } from '../../kernel';
 import {
   Database,
   packSealed,
-  type Row,
+  type TableRow,
   type SealedColumn,
   SecretBox,
-  type SecretPlace,
+  type SecretLocation,
   unpackSealed,
 } from '../../platform';
 import type { DialectName } from '../../protocol';
 
-type Field = 'request' | 'answer';
+type ContentField = 'request' | 'answer';
 
-/** A request is asked again with this content. */
 export interface RequestContent {
   readonly surface: DialectName;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A model said this, and the score gets its reason later. */
-export interface AnswerContent {
+export interface ReplyContent {
   readonly text: string;
   readonly rationale?: string;
 }
 
-export interface KeptContent {
+export interface StoredContent {
   readonly request: RequestContent;
-  /** Each is found by the model that gave it. */
-  readonly answers: ReadonlyMap<string, AnswerContent>;
+  /** By the model that replied. */
+  readonly answers: ReadonlyMap<string, ReplyContent>;
 }
 
-/** Texts of samples are encrypted for their own request: they open in no other row. */
+/** Texts of samples, encrypted for their own request: they cannot be opened in another row. */
 @Injectable()
 export class SampleContent {
   constructor(
@@ -39,10 +37,10 @@ export class SampleContent {
     private readonly database: Database,
   ) {}
 
-  /** The kept content of a request that was evaluated is null where there is none, or where it cannot be read. */
-  async of(requestId: string): Promise<KeptContent | null> {
+  /** Returns the stored content of an evaluated request; null if there is none, or if it cannot be read. */
+  async find(requestId: string): Promise<StoredContent | null> {
     const rows = await this.database.query<
-      Row<'quality_score', 'model, content'> & { readonly request: Buffer }
+      TableRow<'quality_score', 'model, content'> & { readonly request: Buffer }
     >(
       `SELECT q.content AS request, s.model, s.content
          FROM quality_sample q JOIN quality_score s USING (request_id)
@@ -58,11 +56,11 @@ export class SampleContent {
     return { request, answers: new Map(answers) };
   }
 
-  /** Texts of these requests are kept until then; it holds only those whose texts are there. */
-  async keptUntil(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+  /** Returns until when the texts of these requests are stored; requests without texts are left out. */
+  async findRetention(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     if (requestIds.length === 0) return new Map();
     const rows = await this.database.rows<
-      Row<'quality_sample', 'request_id'> & { readonly contentUntil: Date }
+      TableRow<'quality_sample', 'request_id'> & { readonly contentUntil: Date }
     >(
       `SELECT request_id, content_until FROM quality_sample
         WHERE request_id = ANY ($1::uuid[]) AND content IS NOT NULL AND content_until > now()`,
@@ -75,44 +73,44 @@ export class SampleContent {
     return this.seal(requestId, 'request', content);
   }
 
-  sealAnswer(requestId: string, content: AnswerContent): Buffer {
+  sealAnswer(requestId: string, content: ReplyContent): Buffer {
     return this.seal(requestId, 'answer', content);
   }
 
-  /** It is null where the master key is not at hand: nothing can be judged then, and nothing is invented. */
+  /** Returns null if the master key is not available; nothing can be judged then. */
   openRequest(requestId: string, packed: Buffer): RequestContent | null {
     return this.open(requestId, 'request', packed) as RequestContent | null;
   }
 
-  openAnswer(requestId: string, packed: Buffer): AnswerContent | null {
-    return this.open(requestId, 'answer', packed) as AnswerContent | null;
+  openAnswer(requestId: string, packed: Buffer): ReplyContent | null {
+    return this.open(requestId, 'answer', packed) as ReplyContent | null;
   }
 
-  private seal(requestId: string, field: Field, content: object): Buffer {
-    return packSealed(this.box.seal(JSON.stringify(content), placeOf(requestId, field)));
+  private seal(requestId: string, field: ContentField, content: object): Buffer {
+    return packSealed(this.box.seal(JSON.stringify(content), secretPlaceOf(requestId, field)));
   }
 
-  private open(requestId: string, field: Field, packed: Buffer): unknown {
-    const opened = this.box.open(unpackSealed(packed), placeOf(requestId, field));
+  private open(requestId: string, field: ContentField, packed: Buffer): unknown {
+    const opened = this.box.open(unpackSealed(packed), secretPlaceOf(requestId, field));
     return opened.ok ? parseJsonText(opened.value) : null;
   }
 }
 
-const placeOf = (requestId: string, field: Field): SecretPlace => ({
+const secretPlaceOf = (requestId: string, field: ContentField): SecretLocation => ({
   table: 'quality_sample',
   row: requestId,
   field,
   host: '',
 });
 
-const within = (field: Field): SealedColumn['place'] => ({
+const columnPlaceOf = (field: ContentField): SealedColumn['place'] => ({
   table: 'quality_sample',
   field,
   row: 't.request_id::text',
 });
 
-/** A change of the master key seals these anew. */
+/** Columns that are sealed again when the master key changes. */
 export const sealedSamples: readonly SealedColumn[] = [
-  { table: 'quality_sample', column: 'content', place: within('request') },
-  { table: 'quality_score', column: 'content', place: within('answer') },
+  { table: 'quality_sample', column: 'content', place: columnPlaceOf('request') },
+  { table: 'quality_score', column: 'content', place: columnPlaceOf('answer') },
 ];

@@ -1,24 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Row, type Tx } from '../../platform';
+import { Database, type TableRow, type Tx } from '../../platform';
 import { AnswerSignals } from './answer-signals';
 
 export const thumbs = ['up', 'down'] as const;
 export type Thumb = (typeof thumbs)[number];
 
-/** It says whose and what it is: the caller of the use case has found the request among the person's own. */
+/** Request that the caller of the use case has already found among the user's own. */
 export interface AnsweredRequest {
   readonly requestId: string;
   readonly userId: number;
   readonly organisationId: number | null;
-  /** The model that answered. */
   readonly model: string;
 }
 
-/** A retry within this long says that the answer was no good; a later one may have other reasons. */
+/** A retry within this time means that the reply was unsatisfactory; a later one might have other reasons. */
 const RETRY_SECONDS = 60;
-const OWN_WORD = { withoutActivity: 'a thumb on one’s own answer changes nothing of the service' } as const;
+const NOT_LOGGED = { withoutActivity: 'a thumb on one’s own answer changes nothing of the service' } as const;
 
-/** People judge answers to their own requests, each once; they may change the judgement and take it back. */
 @Injectable()
 export class AnswerFeedback {
   constructor(
@@ -26,28 +24,28 @@ export class AnswerFeedback {
     private readonly signals: AnswerSignals,
   ) {}
 
-  /** Null takes a thumb back. Safe to repeat: only a change is announced. */
+  /** Null withdraws a thumb. Safe to repeat: only changes are announced. */
   async give(request: AnsweredRequest, thumb: Thumb | null): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lock(tx, request);
-      const before = await this.thumbOf(tx, request);
-      if (before === thumb) return;
-      const isWritten = thumb === null ? await takeBack(tx, request) : await write(tx, request, thumb);
+      const current = await this.thumbOf(tx, request);
+      if (current === thumb) return;
+      const isWritten = thumb === null ? await withdraw(tx, request) : await write(tx, request, thumb);
       if (!isWritten || !(await isRecent(tx, request))) return;
       await this.signals.announce(tx, request, {
-        failed: count(thumb === 'down') - count(before === 'down'),
-        answered: count(thumb === 'up') - count(before === 'up'),
+        failed: toNumber(thumb === 'down') - toNumber(current === 'down'),
+        answered: toNumber(thumb === 'up') - toNumber(current === 'up'),
       });
-    }, OWN_WORD);
+    }, NOT_LOGGED);
   }
 
-  /** A question was asked again soon after its answer; the first time counts. */
-  async noteRetry(
+  /** Records that a request was repeated soon after its reply; only the first time counts. */
+  async recordRetry(
     { requestId, userId, organisationId, model }: AnsweredRequest,
     answeredAt: Date,
   ): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const noted = await tx.query<unknown[]>(
+      const inserted = await tx.query<unknown[]>(
         `INSERT INTO answer_feedback AS f (request_id, organisation_id, user_id, model, retried_at)
          SELECT $1, $2, $3, $4, now() WHERE $5::timestamptz > now() - make_interval(secs => ${RETRY_SECONDS})
          ON CONFLICT ON CONSTRAINT answer_feedback_pkey
@@ -55,15 +53,16 @@ export class AnswerFeedback {
           WHERE f.retried_at IS NULL AND f.user_id = EXCLUDED.user_id RETURNING request_id`,
         [requestId, organisationId, userId, model, answeredAt],
       );
-      if (noted.length > 0)
+      if (inserted.length > 0)
         await this.signals.announce(tx, { organisationId, model }, { failed: 1, answered: 0 });
-    }, OWN_WORD);
+    }, NOT_LOGGED);
   }
 
-  /** The thumbs that a person gave to some of their requests. */
   async thumbsOf(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, Thumb>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.rows<Row<'answer_feedback', 'request_id'> & { readonly verdict: Thumb }>(
+    const rows = await this.database.rows<
+      TableRow<'answer_feedback', 'request_id'> & { readonly verdict: Thumb }
+    >(
       `SELECT request_id, verdict FROM answer_feedback
         WHERE user_id = $1 AND request_id = ANY ($2::uuid[]) AND verdict IS NOT NULL`,
       [userId, requestIds],
@@ -72,7 +71,7 @@ export class AnswerFeedback {
   }
 
   private async thumbOf(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<Thumb | null> {
-    const [row] = await tx.query<Row<'answer_feedback', 'verdict'>[]>(
+    const [row] = await tx.query<TableRow<'answer_feedback', 'verdict'>[]>(
       'SELECT verdict FROM answer_feedback WHERE request_id = $1 AND user_id = $2',
       [requestId, userId],
     );
@@ -80,14 +79,14 @@ export class AnswerFeedback {
   }
 }
 
-const count = (is: boolean): number => (is ? 1 : 0);
+const toNumber = (value: boolean): number => (value ? 1 : 0);
 
-/** Two at once would both see nothing before them. */
+/** Serialises changes: two concurrent ones would both see no previous thumb. */
 async function lock(tx: Tx, { requestId }: AnsweredRequest): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`feedback ${requestId}`]);
 }
 
-/** It returns false for an answer of another person. */
+/** Returns false for a reply to another user. */
 async function write(
   tx: Tx,
   { requestId, userId, organisationId, model }: AnsweredRequest,
@@ -104,7 +103,7 @@ async function write(
   return rows.length > 0;
 }
 
-async function takeBack(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<true> {
+async function withdraw(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<true> {
   await tx.query(
     `DELETE FROM answer_feedback WHERE request_id = $1 AND user_id = $2 AND retried_at IS NULL`,
     [requestId, userId],
@@ -116,7 +115,7 @@ async function takeBack(tx: Tx, { requestId, userId }: AnsweredRequest): Promise
   return true;
 }
 
-/** Words about an older answer tell nothing of how its model does now. */
+/** Feedback on an older reply says nothing about how its model performs now. */
 async function isRecent(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM request_record

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Notifications, type Tx } from '../../platform';
-import { type AnswerSignal, autoSignalChannel, writtenSignal } from '../../autorouter';
+import { type AnswerSignal, autoSignalChannel, formatSignal } from '../../autorouter';
 
 /**
- * Announces feedback and retries to all nodes. They change the believed reliability of the answering model, for
+ * Announces feedback and retries to all nodes. The signals change the estimated reliability of the replying model for
  * requests of the same organisation.
  */
 @Injectable()
 export class AnswerSignals {
   constructor(private readonly notifications: Notifications) {}
 
-  /** It is heard when the transaction commits. */
+  /** Takes effect when the transaction commits. */
   async announce(
     tx: Tx,
     { organisationId, model }: { readonly organisationId: number | null; readonly model: string },
@@ -18,6 +18,6 @@ export class AnswerSignals {
   ): Promise<void> {
     if (organisationId === null) return;
     const signal = { organisationId, model, failed, answered };
-    await this.notifications.notify(tx, autoSignalChannel, writtenSignal(signal));
+    await this.notifications.notify(tx, autoSignalChannel, formatSignal(signal));
   }
 }

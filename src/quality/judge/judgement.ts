@@ -1,7 +1,7 @@
 import { parseJsonText } from '../../kernel';
 import { type RubricPart, rubricParts, type RubricScores, totalOf } from './rubric';
 
-export type Judgement =
+export type RubricJudgement =
   | {
       readonly verdict: 'ok';
       readonly scores: RubricScores;
@@ -11,45 +11,46 @@ export type Judgement =
   | { readonly verdict: 'unjudgeable' | 'judge_error'; readonly rationale: string };
 
 export type Better = 'first' | 'second' | 'tie';
-/** The served answer is a, and the other one is b. */
+/** a is the served reply, b the other one. */
 export type Preference = 'a' | 'b' | 'tie' | 'inconsistent';
 
-const LONGEST_RATIONALE = 1_000;
+const MAX_RATIONALE_LENGTH = 1_000;
 
-/** Only the exact format is a score: garbage, a refusal or words of the judged text are none. */
-export function readRating(text: string, check: string): Judgement {
-  const said = objectIn(text, ['check', 'verdict', 'scores', 'rationale']);
-  if (said === null) return wrong('The judge did not answer in the form that it was asked for.');
-  if (said.check !== check)
-    return wrong('The answer is not the judge’s own: it lacks the sign of this request.');
-  const rationale = typeof said.rationale === 'string' ? said.rationale.slice(0, LONGEST_RATIONALE) : null;
-  const scores = scoresIn(said.scores);
-  if (rationale === null || scores === null) return wrong('The judge gave no score for some part.');
-  if (said.verdict === 'unjudgeable') return { verdict: 'unjudgeable', rationale };
-  if (said.verdict !== 'ok') return wrong('The judge gave no verdict.');
+/** Accepts a score only in the exact format, so that garbage, refusals and quotes of the judged text do not count. */
+export function readRating(text: string, check: string): RubricJudgement {
+  const reply = objectIn(text, ['check', 'verdict', 'scores', 'rationale']);
+  if (reply === null) return judgeError('The judge did not answer in the form that it was asked for.');
+  if (reply.check !== check)
+    return judgeError('The answer is not the judge’s own: it lacks the sign of this request.');
+  const rationale =
+    typeof reply.rationale === 'string' ? reply.rationale.slice(0, MAX_RATIONALE_LENGTH) : null;
+  const scores = scoresIn(reply.scores);
+  if (rationale === null || scores === null) return judgeError('The judge gave no score for some part.');
+  if (reply.verdict === 'unjudgeable') return { verdict: 'unjudgeable', rationale };
+  if (reply.verdict !== 'ok') return judgeError('The judge gave no verdict.');
   return { verdict: 'ok', scores, total: totalOf(scores), rationale };
 }
 
-/** It is null where the judge did not answer what it was asked. */
+/** Returns null if the judge did not reply in the required format. */
 export function readComparison(text: string, check: string): Better | null {
-  const said = objectIn(text, ['check', 'better']);
-  if (said === null || said.check !== check) return null;
-  const { better } = said;
+  const reply = objectIn(text, ['check', 'better']);
+  if (reply === null || reply.check !== check) return null;
+  const { better } = reply;
   return better === 'first' || better === 'second' || better === 'tie' ? better : null;
 }
 
-/** A judge that prefers a position has no preference between the answers. */
+/** Returns `inconsistent` if the judge prefers a position rather than a reply. */
 export function preferenceOf(servedFirst: Better | null, servedSecond: Better | null): Preference | null {
   if (servedFirst === null || servedSecond === null) return null;
-  const before = { first: 'a', second: 'b', tie: 'tie' } as const;
-  const after = { first: 'b', second: 'a', tie: 'tie' } as const;
-  const preferences = [before[servedFirst], after[servedSecond]] as const;
+  const servedFirstMap = { first: 'a', second: 'b', tie: 'tie' } as const;
+  const servedSecondMap = { first: 'b', second: 'a', tie: 'tie' } as const;
+  const preferences = [servedFirstMap[servedFirst], servedSecondMap[servedSecond]] as const;
   return preferences[0] === preferences[1] ? preferences[0] : 'inconsistent';
 }
 
 /**
- * Such a text addresses its judge (prompt injection). Such an answer is not judged, as its score would mean
- * nothing.
+ * Returns whether a text addresses its judge (prompt injection). Such a reply is not judged, because its score would be
+ * meaningless.
  */
 export const addressesJudge = (text: string): boolean => appeals.some((appeal) => appeal.test(text));
 
@@ -60,9 +61,9 @@ const appeals = [
   /\bgive\b.{0,20}\b(?:this|the) (?:answer|response)\b.{0,30}\b(?:10|ten|full marks|highest|perfect)\b/is,
 ];
 
-const wrong = (rationale: string): Judgement => ({ verdict: 'judge_error', rationale });
+const judgeError = (rationale: string): RubricJudgement => ({ verdict: 'judge_error', rationale });
 
-/** One object with exactly these members; a code fence around it is tolerated. */
+/** Parses one object with exactly these members; a code fence around it is tolerated. */
 function objectIn(text: string, members: readonly string[]): Record<string, unknown> | null {
   const bare = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
   try {

@@ -1,4 +1,4 @@
-/** An answer is scored by these parts, from 0 to 10 each, and each part has its weight. */
+/** Weight of each part of a score; each part is scored from 0 to 10. */
 const rubric = {
   correctness: 0.45,
   instruction: 0.25,
@@ -13,6 +13,6 @@ export type RubricScores = Readonly<Record<RubricPart, number>>;
 export const rubricParts = Object.keys(rubric) as readonly RubricPart[];
 export const RUBRIC_VERSION = 'r1';
 
-/** It goes from 0 to 100. */
+/** Returns the weighted total, from 0 to 100. */
 export const totalOf = (scores: RubricScores): number =>
   Math.round(rubricParts.reduce((sum, part) => sum + rubric[part] * scores[part], 0) * 100) / 10;

@@ -1,37 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { type Nano, nanoPerUsd, uuidv7 } from '../../kernel';
 import { Database } from '../../platform';
-import type { BudgetLeft } from '../sampling/sampling-rate';
+import type { RemainingBudget } from '../sampling/sampling-rate';
 
 export type EvaluationPurpose = 'replay' | 'judge' | 'compare';
 
 export interface PlannedCall {
   readonly organisationId: number;
-  /** The request that is looked at again. */
   readonly requestId: string;
   readonly purpose: EvaluationPurpose;
   readonly model: string;
   readonly expectedNano: Nano;
 }
 
-/** As long as any call may take, and its record after it. */
-const LONGEST_CALL = `interval '30 minutes'`;
+const MAX_CALL_DURATION = `interval '30 minutes'`;
 
 /**
- * The cost of evaluation, apart from every wallet. A call is entered before it is made, under the id of its request
+ * Cost of evaluation, separate from all wallets. A call is entered before it is made, under the id of its request
  * record, so that a crash loses no cost.
  */
 @Injectable()
 export class EvaluationLedger {
   constructor(private readonly database: Database) {}
 
-  /** The id of the call; null where the month's budget does not cover it. */
-  async begin(planned: PlannedCall, monthlyBudget: number): Promise<string | null> {
+  /** Returns the id of the call; null if the month's budget does not cover it. */
+  async start(planned: PlannedCall, monthlyBudget: number): Promise<string | null> {
     const { organisationId, requestId, purpose, model, expectedNano } = planned;
     const callId = uuidv7();
     const budget = BigInt(monthlyBudget) * nanoPerUsd;
     return this.database.transaction(async (tx) => {
-      // Calls take turns here, so that two never count on the same money.
+      // Serialises calls, so that two never count on the same money.
       await tx.query(`SELECT pg_advisory_xact_lock(hashtext('evaluation'), $1)`, [organisationId]);
       const rows = await tx.query<unknown[]>(
         `INSERT INTO evaluation_call (call_id, organisation_id, request_id, purpose, model, expected_nano)
@@ -52,21 +50,21 @@ export class EvaluationLedger {
     ]);
   }
 
-  /** Calls that were cut off cost what their request records say; those without a record cost nothing. */
+  /** Closes interrupted calls with the cost of their request records; calls without a record cost nothing. */
   async closeOpen(): Promise<number> {
     const [row] = await this.database.query<{ closed: number }>(
       `WITH closed AS (UPDATE evaluation_call c
           SET cost_nano = coalesce((SELECT sum(r.cost_nano) FROM request_record r
                 WHERE r.request_id = c.call_id AND r.created_at >= c.made_at - interval '1 hour'), 0)
-        WHERE c.cost_nano IS NULL AND c.made_at < now() - ${LONGEST_CALL}
+        WHERE c.cost_nano IS NULL AND c.made_at < now() - ${MAX_CALL_DURATION}
         RETURNING c.call_id)
        SELECT count(*)::integer AS closed FROM closed`,
     );
     return row?.closed ?? 0;
   }
 
-  /** The answer has the shares of the month's budget and of the month that are left; work under way counts as spent. */
-  async left(organisationId: number, monthlyBudget: number): Promise<BudgetLeft> {
+  /** Returns the remaining shares of the month's budget and of the month; calls in progress count as spent. */
+  async remaining(organisationId: number, monthlyBudget: number): Promise<RemainingBudget> {
     const [row] = await this.database.query<{ spent: string; time: number }>(
       `SELECT coalesce(sum(coalesce(c.cost_nano, c.expected_nano)), 0)::text AS spent,
               (1 - extract(epoch FROM now() - m.began)
@@ -80,7 +78,7 @@ export class EvaluationLedger {
     return { money, time: row?.time ?? 1 };
   }
 
-  /** It sums what was spent since the instant, by one organisation or by all. */
+  /** Returns the spending since the instant, of one organisation or of all if null. */
   async spentSince(organisationId: number | null, since: Date): Promise<Nano> {
     const [row] = await this.database.query<{ spent: string }>(
       `SELECT coalesce(sum(cost_nano), 0)::text AS spent FROM evaluation_call

@@ -5,34 +5,33 @@ import { costOf, type Nano, usageOf } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { RequestText } from '../content/request-text';
 
-/** So many stand beside the served answer; where there are more models, those with the fewest scores are taken. */
-export const MOST_REPLAYS = 3;
+/** Maximum number of models compared with the served reply; those with the fewest scores come first. */
+export const MAX_REPLAYS = 3;
 
-export interface ReplayQuestion {
+export interface ReplayQuery {
   readonly caller: Caller;
   readonly served: string;
   readonly region: string | null;
   readonly request: RequestText;
-  /** The request had so many. */
   readonly tokensIn: number;
 }
 
 /**
- * Models that may answer a sampled request again. The caller may call them, the platform includes them, they lie
- * within the regions, and they can do what was asked.
+ * Returns models that can repeat a sampled request: callable by the caller, included by the platform, within the
+ * regions, and able to do what the request requires.
  */
-export function replayCandidates(catalogue: CatalogueService, question: ReplayQuestion): ModelView[] {
-  const { caller, served, region, request, tokensIn } = question;
+export function replayCandidates(catalogue: CatalogueService, query: ReplayQuery): ModelView[] {
+  const { caller, served, region, request, tokensIn } = query;
   const { hasImage, hasDocument, tools, maxTokens = 0 } = request.counters;
   const needs = [...(tools > 0 ? ['tools'] : []), ...(request.wantsSchema ? ['json_schema'] : [])];
   const modalities = [...(hasImage ? ['image'] : []), ...(hasDocument ? ['document'] : [])];
-  const answered = catalogue.snapshot.model(served);
-  const reads = (model: ModelView): boolean =>
-    !request.isSealed || (answered !== undefined && familyOf(model) === familyOf(answered));
+  const servedModel = catalogue.snapshot.model(served);
+  const canRead = (model: ModelView): boolean =>
+    !request.isSealed || (servedModel !== undefined && familyOf(model) === familyOf(servedModel));
   return callableModels(caller, catalogue.snapshot, { kind: 'chat' }).filter(
     (model) =>
       model.name !== served &&
-      reads(model) &&
+      canRead(model) &&
       model.replayIncluded &&
       model.redirectTo === null &&
       needs.every((name) => model.capabilities.has(name)) &&
@@ -42,31 +41,30 @@ export function replayCandidates(catalogue: CatalogueService, question: ReplayQu
   );
 }
 
-/** A call of this caller may take these lanes. */
 export function lanesWithin(
   catalogue: CatalogueService,
   model: string,
   { allowedRegions }: Caller,
   region: string | null,
 ): readonly PricedLane[] {
-  const found = catalogue.resolve(model);
-  if (found.kind === 'refused') return [];
-  return found.lanes.filter(
+  const resolution = catalogue.resolve(model);
+  if (resolution.kind === 'refused') return [];
+  return resolution.lanes.filter(
     ({ lane }) =>
       (allowedRegions === null || allowedRegions.has(lane.region)) &&
       (region === null || lane.region === region),
   );
 }
 
-/** It is the cost at the dearest of the lanes. */
+/** Returns the cost on the most expensive lane. */
 export const expectedCost = (lanes: readonly PricedLane[], inputTokens: number, outputTokens: number): Nano =>
-  lanes.reduce((dearest, { price }) => {
+  lanes.reduce((highest, { price }) => {
     const cost = costOf(usageOf({ inputTokens, outputTokens, calls: 1 }), price.rates);
-    return cost > dearest ? cost : dearest;
+    return cost > highest ? cost : highest;
   }, 0n);
 
-/** The names by which suppliers know a model: another of them is another model. */
+/** Returns the names by which suppliers know a model: a different name is a different model. */
 export function upstreamsOf(catalogue: CatalogueService, model: string): readonly string[] {
-  const found = catalogue.resolve(model);
-  return found.kind === 'refused' ? [] : found.lanes.map(({ lane }) => lane.upstreamModel);
+  const resolution = catalogue.resolve(model);
+  return resolution.kind === 'refused' ? [] : resolution.lanes.map(({ lane }) => lane.upstreamModel);
 }

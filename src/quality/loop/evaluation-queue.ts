@@ -11,19 +11,19 @@ export type EvaluationJob =
 
 const options = { attempts: 6, backoff: { type: 'exponential', delay: 5_000, jitter: 0.5 } } as const;
 
-/** The steps of evaluation as jobs. They carry ids only, and a second job of the same id is ignored. */
+/** Evaluation steps as jobs. They carry only ids, and a second job with the same id is ignored. */
 @Injectable()
 export class EvaluationQueue {
   constructor(@InjectQueue(EVALUATION_QUEUE) private readonly queue: Queue) {}
 
-  /** `again` tells apart a job that is made because the one before it was lost. */
+  /** `again` distinguishes a job that replaces a lost one. */
   replay(requestId: string, again = ''): Promise<void> {
     return this.add({ step: 'replay', requestId, again }, `replay.${requestId}${again}`);
   }
 
   judge(requestId: string, model: string, judge: string, again = ''): Promise<void> {
     const job = { step: 'judge', requestId, model, judge } as const;
-    return this.add(job, `${requestId}.${short(model)}.${short(judge)}${again}`);
+    return this.add(job, `${requestId}.${shortHash(model)}.${shortHash(judge)}${again}`);
   }
 
   learn(requestId: string, again = ''): Promise<void> {
@@ -35,5 +35,5 @@ export class EvaluationQueue {
   }
 }
 
-/** Names of models have characters that ids of jobs may not have. */
-const short = (model: string): string => createHash('sha256').update(model).digest('hex').slice(0, 16);
+/** Model names contain characters that job ids must not contain. */
+const shortHash = (model: string): string => createHash('sha256').update(model).digest('hex').slice(0, 16);

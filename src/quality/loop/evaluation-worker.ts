@@ -6,7 +6,6 @@ import { JudgeStep } from './judge-step';
 import { LearnStep } from './learn-step';
 import { ReplayStep } from './replay-step';
 
-/** It is as long as a few calls of slow models take. */
 const DEADLINE_MS = 15 * MINUTE_MS;
 
 @Injectable()

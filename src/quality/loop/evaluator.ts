@@ -1,19 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { type EvaluationAnswer, InnerEvaluation } from '../../gateway';
+import { type EvaluationResponse, InnerEvaluation } from '../../gateway';
 import { type Caller, evaluationCaller, KeyDirectory } from '../../keys';
 import type { DialectName } from '../../protocol';
 import { QualityPolicies } from '../settings/quality-policies';
 import { EvaluationLedger, type EvaluationPurpose } from '../ledger/evaluation-ledger';
 import { expectedCost, lanesWithin } from './candidates';
-import { askedBy, type SampleRow } from './samples';
+import { consentOwnerOf, type SampleRow } from './samples';
 
-/** The month's budget for evaluation is used up. */
 export class BudgetSpent extends Error {}
 /** The organisation switched evaluation off, or the key was excluded. */
 export class ConsentWithdrawn extends Error {}
 
-export interface EvaluationAsk {
+export interface EvaluationRequest {
   readonly sample: SampleRow;
   readonly caller: Caller;
   readonly purpose: EvaluationPurpose;
@@ -25,7 +24,7 @@ export interface EvaluationAsk {
   readonly signal: AbortSignal;
 }
 
-/** Makes a call for evaluation: entered in the ledger first, asked through the gateway, its cost entered after. */
+/** Makes evaluation calls through the gateway. A call is entered in the ledger before, and its cost after. */
 @Injectable()
 export class Evaluator {
   constructor(
@@ -36,15 +35,18 @@ export class Evaluator {
     private readonly inner: InnerEvaluation,
   ) {}
 
-  /** It has the models and regions of the key that asked first. Throws the refusal where that key may no longer ask. */
+  /**
+   * Returns a caller with the models and regions of the original key. Throws the refusal if that key is no longer
+   * valid.
+   */
   async callerFor({ keyId, organisationId }: SampleRow): Promise<Caller> {
     return evaluationCaller(await this.keys.callerOf(keyId), organisationId);
   }
 
-  /** No text leaves without consent: the key and its organisation may have withdrawn it since the call before. */
-  async ask(ask: EvaluationAsk): Promise<EvaluationAnswer> {
-    const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, signal } = ask;
-    const settings = await this.policies.consentOf(askedBy(sample));
+  /** Sends no text without consent: the key and its organisation might have withdrawn it since the last call. */
+  async request(request: EvaluationRequest): Promise<EvaluationResponse> {
+    const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, signal } = request;
+    const settings = await this.policies.consentOf(consentOwnerOf(sample));
     if (settings === null) throw new ConsentWithdrawn('evaluation is switched off');
     const lanes = lanesWithin(this.catalogue, model, caller, sample.regionAsked);
     const planned = {
@@ -54,17 +56,17 @@ export class Evaluator {
       model,
       expectedNano: expectedCost(lanes, tokensIn, tokensOut),
     };
-    const callId = await this.ledger.begin(planned, settings.monthly_budget);
+    const callId = await this.ledger.start(planned, settings.monthly_budget);
     if (callId === null) throw new BudgetSpent('the budget for evaluation is used up');
     const region = sample.regionAsked;
-    const answer = await this.inner.ask({
+    const response = await this.inner.evaluate({
       caller,
       requestId: callId,
       surface,
       body: { ...body, model, ...(region === null ? {} : { region }) },
       signal,
     });
-    await this.ledger.end(callId, answer.costNano);
-    return answer;
+    await this.ledger.end(callId, response.costNano);
+    return response;
   }
 }

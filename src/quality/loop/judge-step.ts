@@ -6,7 +6,7 @@ import { Database } from '../../platform';
 import { redact, type RedactionCounts } from '../content/redaction';
 import { readRequest } from '../content/request-text';
 import { SampleContent } from '../content/sample-content';
-import { Judge, type Judged } from '../judge/judge';
+import { Judge, type JudgeResult } from '../judge/judge';
 import { judgeVersion } from '../judge/judge-prompt';
 import { RUBRIC_VERSION } from '../judge/rubric';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
@@ -14,16 +14,16 @@ import { QualityPolicies } from '../settings/quality-policies';
 import { upstreamsOf } from './candidates';
 import { EvaluationQueue } from './evaluation-queue';
 import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
-import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
+import { type AnswerRow, consentOwnerOf, type SampleRow, Samples } from './samples';
 
-interface Texts {
+interface JudgeTexts {
   readonly conversation: string;
   readonly answer: string;
   readonly served: string | null;
   readonly redactions: RedactionCounts;
 }
 
-/** Has one answer of a sample judged, and hands the sample on when all of its answers are. */
+/** Has one reply of a sample judged, and passes the sample on when all of its replies are. */
 @Injectable()
 export class JudgeStep {
   constructor(
@@ -38,11 +38,11 @@ export class JudgeStep {
   ) {}
 
   async run(requestId: string, model: string, judge: string, signal: AbortSignal): Promise<void> {
-    const sample = await this.samples.inState(requestId, 'replayed');
+    const sample = await this.samples.findInState(requestId, 'replayed');
     if (sample === null) return;
-    const settings = await this.policies.consentOf(askedBy(sample));
+    const settings = await this.policies.consentOf(consentOwnerOf(sample));
     if (settings === null) return this.samples.close(requestId, 'switched_off');
-    const answers = await this.samples.answers(requestId);
+    const answers = await this.samples.listAnswers(requestId);
     const answer = answers.find((row) => row.model === model);
     if (answer?.verdict === null) {
       try {
@@ -51,19 +51,19 @@ export class JudgeStep {
       } catch (error) {
         if (error instanceof ConsentWithdrawn) return this.samples.close(requestId, 'switched_off');
         if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
-        if (!isFinal(error)) throw error;
+        if (!isPermanent(error)) throw error;
         return this.samples.close(requestId, 'judge_refused');
       }
     }
-    await this.handOn(requestId);
+    await this.passOn(requestId);
   }
 
-  /** It is false where the sample ended with it. */
+  /** Returns false if the sample ended with this reply. */
   private async judgeOne(
     sample: SampleRow,
     answer: AnswerRow,
     judge: string,
-    texts: Texts | null,
+    texts: JudgeTexts | null,
     signal: AbortSignal,
   ): Promise<boolean> {
     const requestId = sample.requestId;
@@ -77,7 +77,7 @@ export class JudgeStep {
       return false;
     }
     const { conversation, served } = texts;
-    const judged = await this.judge.judge({
+    const result = await this.judge.judge({
       sample,
       caller,
       judge,
@@ -86,7 +86,7 @@ export class JudgeStep {
       served,
       signal,
     });
-    await this.write(sample, answer, judge, texts, judged);
+    await this.write(sample, answer, judge, texts, result);
     return true;
   }
 
@@ -95,19 +95,19 @@ export class JudgeStep {
     answers: readonly AnswerRow[],
     answer: AnswerRow,
     isRedacted: boolean,
-  ): Texts | null {
+  ): JudgeTexts | null {
     const content = this.samples.requestOf(sample);
     const request = content === null ? null : readRequest(content.surface, content.body);
-    const own = this.textOf(sample.requestId, answer);
-    if (request === null || own === null) return null;
+    const answerText = this.textOf(sample.requestId, answer);
+    if (request === null || answerText === null) return null;
     const servedRow = answer.role === 'served' ? undefined : answers.find(({ role }) => role === 'served');
     const served = servedRow === undefined ? null : this.textOf(sample.requestId, servedRow);
     const redactions: RedactionCounts = {};
-    const shown = (text: string): string => (isRedacted ? redact(text, redactions) : text);
+    const prepare = (text: string): string => (isRedacted ? redact(text, redactions) : text);
     return {
-      conversation: shown(request.conversation),
-      answer: shown(own),
-      served: served === null ? null : shown(served),
+      conversation: prepare(request.conversation),
+      answer: prepare(answerText),
+      served: served === null ? null : prepare(served),
       redactions,
     };
   }
@@ -120,16 +120,16 @@ export class JudgeStep {
     { requestId }: SampleRow,
     { model, role }: AnswerRow,
     judge: string,
-    { answer, redactions }: Texts,
-    { judgement, preference, costNano, latencyMs }: Judged,
+    { answer, redactions }: JudgeTexts,
+    { judgement, preference, costNano, latencyMs }: JudgeResult,
   ): Promise<void> {
     const { snapshot } = this.catalogue;
     const [judgeModel, judgedModel] = [snapshot.model(judge), snapshot.model(model)];
     const isScored = judgement.verdict === 'ok';
-    const kept = { text: answer, rationale: judgement.rationale };
+    const stored = { text: answer, rationale: judgement.rationale };
     await this.database.transaction(async (tx) => {
-      // A sample that was closed meanwhile takes no text any more.
-      if (!(await this.samples.holds(tx, requestId, 'replayed'))) return;
+      // A sample that was closed meanwhile must not store any text.
+      if (!(await this.samples.lockInState(tx, requestId, 'replayed'))) return;
       await tx.query(
         `UPDATE quality_score SET judge_model = $3, judge_version = $4, rubric_version = $5, verdict = $6,
                 score_total = $7, scores = $8::jsonb, pair_preference = $9, order_swapped = $10, self_family = $11,
@@ -152,7 +152,7 @@ export class JudgeStep {
           judgeModel?.lanes.some(({ provider }) => provider.style === 'sandbox') ?? false,
           costNano.toString(),
           latencyMs,
-          this.content.sealAnswer(requestId, kept),
+          this.content.sealAnswer(requestId, stored),
         ],
       );
       if (role === 'served')
@@ -163,7 +163,7 @@ export class JudgeStep {
     }, NOT_ACTIVITY);
   }
 
-  private async handOn(requestId: string): Promise<void> {
+  private async passOn(requestId: string): Promise<void> {
     const rows = await this.database.query<unknown>(
       `WITH whole AS (
          UPDATE quality_sample SET state = 'judged', changed_at = now()
@@ -177,8 +177,8 @@ export class JudgeStep {
   }
 }
 
-/** The judge may not be called, or does not take what it is asked: asking again changes nothing. */
-function isFinal(error: unknown): boolean {
+/** Returns whether retrying is pointless: the judge cannot be called, or does not accept the request. */
+function isPermanent(error: unknown): boolean {
   const { status } = fromUnknown(error);
   return status >= 400 && status < 500 && status !== 408 && status !== 409 && status !== 429;
 }

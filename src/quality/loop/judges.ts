@@ -3,25 +3,24 @@ import { CatalogueService, type ModelView } from '../../catalogue';
 import { callableModels } from '../../gateway';
 import { familyOf } from '../../autorouter';
 import type { Caller } from '../../keys';
-import { Database, type Row } from '../../platform';
+import { Database, type TableRow } from '../../platform';
 import type { QualitySettings } from '../settings/quality-settings';
 import { lanesWithin } from './candidates';
 import type { SampleRow } from './samples';
 
-interface JudgeQuestion {
+interface JudgeQuery {
   readonly sample: SampleRow;
   readonly caller: Caller;
   readonly settings: QualitySettings;
-  /** The models whose answers are judged. */
-  readonly answering: readonly ModelView[];
+  readonly judgedModels: readonly ModelView[];
 }
 
-/** So many of the newest samples tell which suppliers an organisation uses. */
-const SAMPLES_LOOKED_AT = 1_000;
+/** Number of newest samples that determine which suppliers an organisation uses. */
+const MAX_SAMPLES_CHECKED = 1_000;
 
 /**
- * The service chooses the model that judges. The one that the organisation named; else one that is chosen at
- * the first sample and kept, so that scores stay comparable.
+ * Chooses the judge: the model that the organisation named, otherwise one chosen at the first sample and kept, so that
+ * scores stay comparable.
  */
 @Injectable()
 export class Judges {
@@ -30,21 +29,23 @@ export class Judges {
     private readonly database: Database,
   ) {}
 
-  /** It is null where no model may judge: nothing is to be asked of others then. */
-  async of(question: JudgeQuestion): Promise<string | null> {
-    const able = this.able(question);
-    const { judge_model: named } = question.settings;
+  /** Returns null if no model is allowed to judge; no other model is queried then. */
+  async choose(query: JudgeQuery): Promise<string | null> {
+    const eligibleModels = this.eligibleModels(query);
+    const { judge_model: named } = query.settings;
     // The organisation accepts the judge that it names, for every key.
-    if (named !== null) return able.some(({ name }) => name === named) ? named : null;
-    const { sample, caller } = question;
-    const listed = this.suppliersOfList(caller);
-    const fitting = able.filter((model) => listed === null || this.isAt(model, listed, question));
-    const kept = await this.kept(sample.organisationId, fitting);
-    if (kept !== null) return kept;
-    const used = listed ?? (await this.suppliersUsed(sample.organisationId));
-    const chosen = this.best(
-      fitting.filter((model) => this.isAt(model, used, question)),
-      question,
+    if (named !== null) return eligibleModels.some(({ name }) => name === named) ? named : null;
+    const { sample, caller } = query;
+    const listedSuppliers = this.listedSuppliersOf(caller);
+    const suitable = eligibleModels.filter(
+      (model) => listedSuppliers === null || this.isOnlyAt(model, listedSuppliers, query),
+    );
+    const existingJudge = await this.existingJudge(sample.organisationId, suitable);
+    if (existingJudge !== null) return existingJudge;
+    const usedSuppliers = listedSuppliers ?? (await this.suppliersUsed(sample.organisationId));
+    const chosen = this.chooseBest(
+      suitable.filter((model) => this.isOnlyAt(model, usedSuppliers, query)),
+      query,
     );
     if (chosen === null) return null;
     await this.database.query(
@@ -52,62 +53,70 @@ export class Judges {
        ON CONFLICT ON CONSTRAINT quality_judge_pkey DO NOTHING`,
       [sample.organisationId, chosen],
     );
-    // Of two that were chosen at once, the first stays.
-    return this.kept(sample.organisationId, fitting);
+    // If two were chosen concurrently, the first one stays.
+    return this.existingJudge(sample.organisationId, suitable);
   }
 
-  /** The organisation may call them, and a lane lies within the regions. */
-  private able({ caller, sample }: JudgeQuestion): readonly ModelView[] {
-    const open = callableModels({ ...caller, allowedModels: null }, this.catalogue.snapshot, {
+  private eligibleModels({ caller, sample }: JudgeQuery): readonly ModelView[] {
+    const callable = callableModels({ ...caller, allowedModels: null }, this.catalogue.snapshot, {
       kind: 'chat',
     });
-    return open.filter(
+    return callable.filter(
       ({ name }) => lanesWithin(this.catalogue, name, caller, sample.regionAsked).length > 0,
     );
   }
 
-  /** It is null where the key has no list: a list of models bounds the suppliers that get its texts. */
-  private suppliersOfList(caller: Caller): ReadonlySet<string> | null {
+  /** Returns null if the key has no list of models: a list restricts the suppliers that receive its texts. */
+  private listedSuppliersOf(caller: Caller): ReadonlySet<string> | null {
     if (caller.allowedModels === null) return null;
-    const listed = callableModels(caller, this.catalogue.snapshot);
-    return new Set(listed.flatMap(({ lanes }) => lanes.map(({ provider }) => provider.name)));
+    const models = callableModels(caller, this.catalogue.snapshot);
+    return new Set(models.flatMap(({ lanes }) => lanes.map(({ provider }) => provider.name)));
   }
 
   private async suppliersUsed(organisationId: number): Promise<ReadonlySet<string>> {
-    const rows = await this.database.query<Row<'quality_score', 'supplier'>>(
+    const rows = await this.database.query<TableRow<'quality_score', 'supplier'>>(
       `SELECT DISTINCT supplier FROM (
          SELECT supplier FROM quality_score WHERE organisation_id = $1 AND role = 'served'
-          ORDER BY created_at DESC, id DESC LIMIT ${SAMPLES_LOOKED_AT}) newest`,
+          ORDER BY created_at DESC, id DESC LIMIT ${MAX_SAMPLES_CHECKED}) newest`,
       [organisationId],
     );
     return new Set(rows.map(({ supplier }) => supplier));
   }
 
-  /** Whichever of its lanes is taken. */
-  private isAt(
+  /** Returns whether all lanes of the model are at these suppliers, because any of them might be used. */
+  private isOnlyAt(
     { name }: ModelView,
     suppliers: ReadonlySet<string>,
-    { caller, sample }: JudgeQuestion,
+    { caller, sample }: JudgeQuery,
   ): boolean {
     const lanes = lanesWithin(this.catalogue, name, caller, sample.regionAsked);
     return lanes.every(({ lane }) => suppliers.has(lane.provider.name));
   }
 
-  private async kept(organisationId: number, fitting: readonly ModelView[]): Promise<string | null> {
-    const rows = await this.database.query<Row<'quality_judge', 'model'>>(
+  private async existingJudge(
+    organisationId: number,
+    suitable: readonly ModelView[],
+  ): Promise<string | null> {
+    const rows = await this.database.query<TableRow<'quality_judge', 'model'>>(
       `SELECT model FROM quality_judge WHERE organisation_id = $1 AND model = ANY($2::text[])
         ORDER BY chosen_at, model LIMIT 1`,
-      [organisationId, fitting.map(({ name }) => name)],
+      [organisationId, suitable.map(({ name }) => name)],
     );
     return rows[0]?.model ?? null;
   }
 
-  /** One of another family than the judged where there is any; of these the dearest, as the strongest that can be told. */
-  private best(models: readonly ModelView[], { caller, sample, answering }: JudgeQuestion): string | null {
-    const families = new Set(answering.map(familyOf));
-    const strangers = models.filter((model) => !families.has(familyOf(model)));
+  /**
+   * Chooses a model of another family than the judged ones if possible; of these the most expensive, presumably the
+   * strongest.
+   */
+  private chooseBest(
+    models: readonly ModelView[],
+    { caller, sample, judgedModels }: JudgeQuery,
+  ): string | null {
+    const families = new Set(judgedModels.map(familyOf));
+    const otherFamilies = models.filter((model) => !families.has(familyOf(model)));
     let best: { name: string; rate: bigint } | null = null;
-    for (const { name } of strangers.length > 0 ? strangers : models) {
+    for (const { name } of otherFamilies.length > 0 ? otherFamilies : models) {
       for (const { price } of lanesWithin(this.catalogue, name, caller, sample.regionAsked)) {
         if (best === null || price.rates.output > best.rate) best = { name, rate: price.rates.output };
       }

@@ -4,9 +4,9 @@ import { type Example, loadedExample } from '../../autorouter';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
 import { RouterMemory } from './router-memory';
-import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
+import { type AnswerRow, consentOwnerOf, type SampleRow, Samples } from './samples';
 
-/** Passes a sample's scores to the router, all answers as one example, and deletes its texts. */
+/** Passes a sample's scores to the router, all replies as one example, and deletes its texts. */
 @Injectable()
 export class LearnStep {
   constructor(
@@ -17,19 +17,19 @@ export class LearnStep {
   ) {}
 
   async run(requestId: string): Promise<void> {
-    const sample = await this.samples.inState(requestId, 'judged');
+    const sample = await this.samples.findInState(requestId, 'judged');
     if (sample === null) return;
-    if ((await this.policies.consentOf(askedBy(sample))) === null)
+    if ((await this.policies.consentOf(consentOwnerOf(sample))) === null)
       return this.samples.close(requestId, 'switched_off');
-    const example = exampleOf(sample, await this.samples.answers(requestId));
+    const example = exampleOf(sample, await this.samples.listAnswers(requestId));
     if (example === null) return this.samples.close(requestId, 'unjudgeable');
-    await this.keepPredictions(sample, example);
-    // It is idempotent on the id of the example: a crash between the two learns once all the same.
+    await this.storePredictions(sample, example);
+    // Idempotent by the id of the example, so a crash between the two statements does not learn twice.
     await this.memory.learn(sample.organisationId, sample.userId, example);
     await this.database.transaction(async (tx) => {
-      const settings = await this.policies.consentWithin(tx, askedBy(sample));
+      const settings = await this.policies.lockConsent(tx, consentOwnerOf(sample));
       const days = settings?.content_retention_days ?? 0;
-      if (!(await this.samples.holds(tx, requestId, 'judged'))) return;
+      if (!(await this.samples.lockInState(tx, requestId, 'judged'))) return;
       await tx.query(
         `UPDATE quality_sample SET state = 'learned', changed_at = now(),
                 content = CASE WHEN $2 > 0 THEN content END,
@@ -42,8 +42,8 @@ export class LearnStep {
     }, NOT_ACTIVITY);
   }
 
-  /** The prediction before learning: the only honest measure of the router's knowledge. */
-  private async keepPredictions(sample: SampleRow, example: Example): Promise<void> {
+  /** Stores the prediction before learning, the only honest measure of the router's knowledge. */
+  private async storePredictions(sample: SampleRow, example: Example): Promise<void> {
     const predictions = await this.memory.predict(sample.organisationId, example);
     for (const [model, { quality, deviation, stateVersion }] of predictions) {
       await this.database.query(
@@ -55,7 +55,7 @@ export class LearnStep {
   }
 }
 
-/** It is null where no answer has a score. */
+/** Returns null if no reply has a score. */
 function exampleOf({ features }: SampleRow, answers: readonly AnswerRow[]): Example | null {
   const outcomes = answers.flatMap(({ model, scoreTotal: total, tokensOut, latencyMs }) =>
     total === null ? [] : [{ model, score: total / 100, tokensOut, latencyMs }],

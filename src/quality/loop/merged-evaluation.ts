@@ -1,8 +1,8 @@
 import type { Tx } from '../../platform';
 
 /**
- * Organisations that become one keep their scores, feedback and the cost of evaluation. Waiting samples end:
- * their hashes are of a salt that goes with the organisation, as does what the router learned there.
+ * Moves scores, feedback and evaluation costs when organisations are merged. Waiting samples end: their hashes use a
+ * salt that is deleted with the organisation, as is what the router learned there.
  */
 export async function moveEvaluation(tx: Tx, sourceIds: readonly number[], targetId: number): Promise<void> {
   await tx.query(

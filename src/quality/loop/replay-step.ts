@@ -3,18 +3,18 @@ import { Injectable, Logger } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { fromUnknown } from '../../kernel';
 import type { Caller } from '../../keys';
-import { Database, type Row } from '../../platform';
+import { Database, type TableRow } from '../../platform';
 import { readAnswer } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { type RequestContent, SampleContent } from '../content/sample-content';
 import { QualityPolicies } from '../settings/quality-policies';
-import { MOST_REPLAYS, replayCandidates } from './candidates';
+import { MAX_REPLAYS, replayCandidates } from './candidates';
 import { EvaluationQueue } from './evaluation-queue';
 import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
 import { Judges } from './judges';
-import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
+import { type AnswerRow, consentOwnerOf, type SampleRow, Samples } from './samples';
 
-interface Replay {
+interface ReplayContext {
   readonly sample: SampleRow;
   readonly caller: Caller;
   readonly content: RequestContent;
@@ -24,7 +24,6 @@ interface Replay {
   readonly signal: AbortSignal;
 }
 
-/** Asks other models what a sampled request asked, and hands all answers on to the judge. */
 @Injectable()
 export class ReplayStep {
   private readonly logger = new Logger(ReplayStep.name);
@@ -41,32 +40,32 @@ export class ReplayStep {
   ) {}
 
   async run(requestId: string, again: string, signal: AbortSignal): Promise<void> {
-    const sample = await this.samples.inState(requestId, 'waiting');
+    const sample = await this.samples.findInState(requestId, 'waiting');
     if (sample === null) return;
-    const settings = await this.policies.consentOf(askedBy(sample));
+    const settings = await this.policies.consentOf(consentOwnerOf(sample));
     if (settings === null) return this.samples.close(requestId, 'switched_off');
     const content = this.samples.requestOf(sample);
     const request = content === null ? null : readRequest(content.surface, content.body);
     if (content === null || request === null) return this.samples.close(requestId, 'content_gone');
     const caller = await this.evaluator.callerFor(sample).catch(() => null);
-    const answers = await this.samples.answers(requestId);
+    const answers = await this.samples.listAnswers(requestId);
     const served = answers.find(({ role }) => role === 'served');
     if (caller === null || served === undefined) return this.samples.close(requestId, 'key_gone');
     const candidates = settings.replay ? this.candidatesFor(sample, caller, request, served) : [];
-    const answered = this.catalogue.snapshot.model(sample.servedModel);
-    const answering = [...(answered === undefined ? [] : [answered]), ...candidates];
-    // The judge is found before anything is asked and paid: without one it would be for nothing.
-    const judge = await this.judges.of({ sample, caller, settings, answering });
+    const servedModel = this.catalogue.snapshot.model(sample.servedModel);
+    const judgedModels = [...(servedModel === undefined ? [] : [servedModel]), ...candidates];
+    // The judge is chosen before any model is called and paid: without a judge the replies would be useless.
+    const judge = await this.judges.choose({ sample, caller, settings, judgedModels });
     if (judge === null) return this.samples.close(requestId, 'no_judge');
     try {
-      await this.askOthers({ sample, caller, content, request, served, candidates, signal }, answers);
+      await this.callOthers({ sample, caller, content, request, served, candidates, signal }, answers);
     } catch (error) {
       if (error instanceof ConsentWithdrawn) return this.samples.close(requestId, 'switched_off');
       if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
       throw error;
     }
-    await this.samples.enter(requestId, 'waiting', 'replayed');
-    for (const { model } of await this.samples.answers(requestId))
+    await this.samples.changeState(requestId, 'waiting', 'replayed');
+    for (const { model } of await this.samples.listAnswers(requestId))
       await this.queue.judge(requestId, model, judge, again);
   }
 
@@ -79,20 +78,20 @@ export class ReplayStep {
     return replayCandidates(this.catalogue, { caller, served: model, region, request, tokensIn });
   }
 
-  /** A model that cannot answer is passed over; what was answered before a crash is not asked again. */
-  private async askOthers(replay: Replay, answers: readonly AnswerRow[]): Promise<void> {
+  /** Skips models that fail to reply; replies from before a crash are not requested again. */
+  private async callOthers(replay: ReplayContext, answers: readonly AnswerRow[]): Promise<void> {
     const { sample, candidates, signal } = replay;
-    const known = new Set(answers.map(({ model }) => model));
-    const left = MOST_REPLAYS - (answers.length - 1);
-    const chosen = await this.fewestScores(
+    const existing = new Set(answers.map(({ model }) => model));
+    const remaining = MAX_REPLAYS - (answers.length - 1);
+    const chosen = await this.chooseLeastScored(
       sample,
-      candidates.filter(({ name }) => !known.has(name)),
-      left,
+      candidates.filter(({ name }) => !existing.has(name)),
+      remaining,
     );
     for (const { name } of chosen) {
       signal.throwIfAborted();
       try {
-        await this.askOne(replay, name);
+        await this.callModel(replay, name);
       } catch (error) {
         if (error instanceof BudgetSpent || error instanceof ConsentWithdrawn || signal.aborted) throw error;
         const { code } = fromUnknown(error);
@@ -101,9 +100,9 @@ export class ReplayStep {
     }
   }
 
-  private async askOne(replay: Replay, model: string): Promise<void> {
+  private async callModel(replay: ReplayContext, model: string): Promise<void> {
     const { sample, caller, content, request, served, signal } = replay;
-    const answer = await this.evaluator.ask({
+    const response = await this.evaluator.request({
       sample,
       caller,
       purpose: 'replay',
@@ -114,9 +113,9 @@ export class ReplayStep {
       tokensOut: served.tokensOut,
       signal,
     });
-    const read = readAnswer(content.surface, { answer: answer.body, stream: false }, request.wantsJson);
-    if (read === null) return;
-    // A sample that was closed meanwhile takes no text any more.
+    const reply = readAnswer(content.surface, { answer: response.body, stream: false }, request.wantsJson);
+    if (reply === null) return;
+    // A sample that was closed meanwhile must not store any text.
     await this.database.query(
       `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, region, tokens_in,
          tokens_out, cost_nano, latency_ms, answer_length, objective_flags, content)
@@ -126,27 +125,27 @@ export class ReplayStep {
       [
         sample.requestId,
         model,
-        answer.supplier,
-        answer.region,
-        answer.inputTokens,
-        answer.outputTokens,
-        answer.costNano.toString(),
-        answer.latencyMs,
-        read.text.length,
-        read.flags,
-        this.content.sealAnswer(sample.requestId, { text: read.text }),
+        response.supplier,
+        response.region,
+        response.inputTokens,
+        response.outputTokens,
+        response.costNano.toString(),
+        response.latencyMs,
+        reply.text.length,
+        reply.flags,
+        this.content.sealAnswer(sample.requestId, { text: reply.text }),
       ],
     );
   }
 
-  /** Breadth where least is known; ties are drawn. */
-  private async fewestScores(
+  /** Prefers the models with the fewest scores; ties are broken randomly. */
+  private async chooseLeastScored(
     { organisationId, bucket }: SampleRow,
     models: readonly ModelView[],
-    most: number,
+    maxModels: number,
   ): Promise<readonly ModelView[]> {
-    if (models.length <= most) return models;
-    const rows = await this.database.query<Row<'quality_score', 'model'> & { readonly scores: number }>(
+    if (models.length <= maxModels) return models;
+    const rows = await this.database.query<TableRow<'quality_score', 'model'> & { readonly scores: number }>(
       `SELECT s.model, count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
         WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.verdict = 'ok' GROUP BY 1`,
       [organisationId, bucket],
@@ -155,7 +154,7 @@ export class ReplayStep {
     return models
       .map((model) => ({ model, scores: scores.get(model.name) ?? 0, draw: randomInt(1_000_000) }))
       .sort((one, other) => one.scores - other.scores || one.draw - other.draw)
-      .slice(0, Math.max(0, most))
+      .slice(0, Math.max(0, maxModels))
       .map(({ model }) => model);
   }
 }

@@ -15,10 +15,9 @@ export interface Prediction {
   readonly stateVersion: number;
 }
 
-/** It stands for a model of which nothing is known. */
 const PRIOR = 0.5;
 
-/** Evaluation needs this of what the router knows of an organisation. */
+/** Access of evaluation to what the router has learned about an organisation. */
 @Injectable()
 export class RouterMemory {
   constructor(
@@ -31,7 +30,7 @@ export class RouterMemory {
     return this.salts.of(organisationId);
   }
 
-  /** It predicts for each model that was learned about before; this very example must not be among what was learned. */
+  /** Predicts the score of each model learned before. Returns nothing if this example was learned already. */
   async predict(organisationId: number, example: Example): Promise<ReadonlyMap<string, Prediction>> {
     const state = await this.states.of(organisationId);
     const predictions = new Map<string, Prediction>();
@@ -45,7 +44,7 @@ export class RouterMemory {
     return predictions;
   }
 
-  /** Once, however often it is called with the same example. */
+  /** Learns an example once, however often the method is called. */
   async learn(organisationId: number, userId: number | null, example: Example): Promise<void> {
     await this.learner.learn(organisationId, userId, example);
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Row, type Tx } from '../../platform';
+import { Database, type TableRow, type Tx } from '../../platform';
 import type { DialectName } from '../../protocol';
 import type { StoredExample } from '../../autorouter';
 import type { RequestContent } from '../content/sample-content';
@@ -11,7 +11,7 @@ export type SampleState = 'waiting' | 'replayed' | 'judged' | 'learned' | 'close
 const SAMPLE =
   'request_id, created_at, organisation_id, user_id, key_id, served_model, region_asked, bucket, inclusion_prob, content';
 
-export type SampleRow = Row<'quality_sample', typeof SAMPLE> & {
+export type SampleRow = TableRow<'quality_sample', typeof SAMPLE> & {
   readonly surface: DialectName;
   readonly state: SampleState;
   readonly features: StoredExample | null;
@@ -19,18 +19,20 @@ export type SampleRow = Row<'quality_sample', typeof SAMPLE> & {
 
 const ANSWER = 'model, role, latency_ms, verdict, score_total, judge_version, content';
 
-export type AnswerRow = Row<'quality_score', typeof ANSWER> & {
+export type AnswerRow = TableRow<'quality_score', typeof ANSWER> & {
   readonly tokensIn: number;
   readonly tokensOut: number;
 };
 
-/** The caller asked, and may take back that the request is evaluated. */
-export const askedBy = ({ organisationId, keyId }: SampleRow): { organisationId: number; keyId: number } => ({
+/** Returns the key and organisation that can withdraw consent to evaluation. */
+export const consentOwnerOf = ({
+  organisationId,
+  keyId,
+}: SampleRow): { organisationId: number; keyId: number } => ({
   organisationId,
   keyId,
 });
 
-/** The rows that the steps of evaluation hand to one another. */
 @Injectable()
 export class Samples {
   constructor(
@@ -38,8 +40,8 @@ export class Samples {
     private readonly content: SampleContent,
   ) {}
 
-  /** It is null where the sample is gone, or in another state than the step begins from. */
-  async inState(requestId: string, state: SampleState): Promise<SampleRow | null> {
+  /** Returns null if the sample is gone, or not in the state that the step starts from. */
+  async findInState(requestId: string, state: SampleState): Promise<SampleRow | null> {
     const [row] = await this.database.rows<SampleRow>(
       `SELECT ${SAMPLE}, surface, state, features FROM quality_sample WHERE request_id = $1 AND state = $2`,
       [requestId, state],
@@ -47,12 +49,12 @@ export class Samples {
     return row ?? null;
   }
 
-  /** The request is null once it was dropped, or while the master key is not at hand. */
+  /** Returns null once the request was deleted, or while the master key is not available. */
   requestOf({ requestId, content }: SampleRow): RequestContent | null {
     return content === null ? null : this.content.openRequest(requestId, content);
   }
 
-  answers(requestId: string): Promise<AnswerRow[]> {
+  listAnswers(requestId: string): Promise<AnswerRow[]> {
     return this.database.rows<AnswerRow>(
       `SELECT ${ANSWER}, tokens_in::integer AS tokens_in, tokens_out::integer AS tokens_out
          FROM quality_score WHERE request_id = $1 ORDER BY role DESC, model`,
@@ -60,15 +62,15 @@ export class Samples {
     );
   }
 
-  async enter(requestId: string, from: SampleState, to: SampleState): Promise<void> {
+  async changeState(requestId: string, from: SampleState, to: SampleState): Promise<void> {
     await this.database.query(
       'UPDATE quality_sample SET state = $3, changed_at = now() WHERE request_id = $1 AND state = $2',
       [requestId, from, to],
     );
   }
 
-  /** The sample is in the state, which then stays until the transaction ends. */
-  async holds(tx: Tx, requestId: string, state: SampleState): Promise<boolean> {
+  /** Returns whether the sample is in the state, and locks the state until the transaction ends. */
+  async lockInState(tx: Tx, requestId: string, state: SampleState): Promise<boolean> {
     const rows = await tx.query<unknown[]>(
       'SELECT FROM quality_sample WHERE request_id = $1 AND state = $2 FOR UPDATE',
       [requestId, state],
@@ -76,7 +78,7 @@ export class Samples {
     return rows.length > 0;
   }
 
-  /** Ends it early: nothing is learned of it, and no text of it stays. */
+  /** Ends a sample early: nothing is learned from it, and its texts are deleted. */
   async close(requestId: string, reason: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(

@@ -1,4 +1,4 @@
-import { type Interval, LEAST_SAMPLE, meanOf } from '../../kernel';
+import { type Interval, MIN_SAMPLE_SIZE, meanOf } from '../../kernel';
 
 interface CalibrationPoint {
   readonly predicted: number;
@@ -7,34 +7,34 @@ interface CalibrationPoint {
 
 export interface CalibrationBin {
   readonly count: number;
-  /** Null: not enough data, as is the next one. */
+  /** Null if there is not enough data, as for `observed`. */
   readonly predicted: number | null;
   readonly observed: Interval | null;
 }
 
 const BINS = 10;
 
-/** Predictions stand beside what came true, in tenths of the scale. */
 export const calibrationBins = (points: readonly CalibrationPoint[]): CalibrationBin[] =>
-  binned(points).map((within) => ({
-    count: within.length,
-    predicted: within.length < LEAST_SAMPLE ? null : average(within.map(({ predicted }) => predicted)),
-    observed: meanOf(within.map(({ observed }) => ({ value: observed, weight: 1 }))),
+  groupByBin(points).map((binPoints) => ({
+    count: binPoints.length,
+    predicted:
+      binPoints.length < MIN_SAMPLE_SIZE ? null : average(binPoints.map(({ predicted }) => predicted)),
+    observed: meanOf(binPoints.map(({ observed }) => ({ value: observed, weight: 1 }))),
   }));
 
-/** Predictions lie so far beside what came true, on the average; null where there are too few. */
+/** Returns the mean distance of predictions from outcomes; null if there are too few. */
 export function calibrationError(points: readonly CalibrationPoint[]): Interval | null {
-  // Each prediction counts in the direction in which its tenth lies beside the truth.
-  const apart = binned(points).flatMap((within) => {
-    const off = within.map(({ predicted, observed }) => predicted - observed);
-    const direction = Math.sign(average(off));
-    return off.map((value) => ({ value: direction * value, weight: 1 }));
+  // Each prediction counts in the direction in which its bin deviates from the outcomes.
+  const deviations = groupByBin(points).flatMap((binPoints) => {
+    const errors = binPoints.map(({ predicted, observed }) => predicted - observed);
+    const direction = Math.sign(average(errors));
+    return errors.map((value) => ({ value: direction * value, weight: 1 }));
   });
-  const error = meanOf(apart);
+  const error = meanOf(deviations);
   return error === null ? null : { ...error, low: Math.max(0, error.low) };
 }
 
-const binned = (points: readonly CalibrationPoint[]): CalibrationPoint[][] =>
+const groupByBin = (points: readonly CalibrationPoint[]): CalibrationPoint[][] =>
   [...Map.groupBy(points, ({ predicted }) => Math.min(BINS - 1, Math.floor(predicted * BINS)))]
     .sort(([one], [other]) => one - other)
     .map(([, within]) => within);

@@ -4,19 +4,18 @@ import {
   comparePairs,
   discoveries,
   type Interval,
-  LEAST_SAMPLE,
+  MIN_SAMPLE_SIZE,
   lengthControlled,
   type LengthPair,
   meanOf,
   shareOf,
 } from '../../kernel';
 
-/** A report needs these of a score row. */
 export interface ScoredAnswer {
   readonly requestId: string;
   readonly model: string;
   readonly role: 'served' | 'replay';
-  /** In the reader's zone, as is the Monday of its week. */
+  /** In the reader's time zone, like `week`, the Monday of its week. */
   readonly day: string;
   readonly week: string;
   readonly bucket: string;
@@ -30,9 +29,9 @@ export interface ScoredAnswer {
   readonly latencyMs: number;
 }
 
-interface Difference extends Interval {
+interface ScoreDifference extends Interval {
   readonly pairs: number;
-  /** It stands when all differences of the report are taken together. */
+  /** Corrected for multiple comparisons across all differences of the report. */
   readonly isSignificant: boolean;
   readonly lengthControlled: Interval | null;
 }
@@ -40,25 +39,24 @@ interface Difference extends Interval {
 export interface ModelReport {
   readonly model: string;
   readonly count: number;
-  /** It is null where data are not enough. */
+  /** Null if there is not enough data. */
   readonly mean: Interval | null;
-  /** It is the cost of an answer in nano-USD; null means not enough data. */
+  /** Cost per reply in nano-USD; null if there is not enough data. */
   readonly cost: Interval | null;
-  /** It is against the reference; null for the reference itself and where there are not enough pairs. */
-  readonly difference: Difference | null;
+  /** Compared with the reference; null for the reference itself, and if there are not enough pairs. */
+  readonly difference: ScoreDifference | null;
   readonly wins: number;
   readonly ties: number;
   readonly losses: number;
 }
 
-/** It is one model for one kind of request. */
 interface BucketReport {
   readonly bucket: string;
   readonly model: string;
   readonly count: number;
-  /** Null: not enough data, as are the next ones. */
+  /** Null if there is not enough data, as for the following ones. */
   readonly mean: Interval | null;
-  /** It is the cost of an answer, in nano-USD. */
+  /** Cost per reply in nano-USD. */
   readonly cost: Interval | null;
   readonly latencyMs: Interval | null;
 }
@@ -69,52 +67,57 @@ interface TrendPoint {
   readonly mean: Interval;
 }
 
-/** Scores of one judge and one rubric: others are another report, and never in one average with these. */
+/** Scores of one judge and one rubric, which are never averaged with those of another. */
 export interface QualityReport {
   readonly judgeVersion: string;
   readonly rows: number;
   readonly reference: string | null;
   readonly models: readonly ModelReport[];
-  /** The kinds with the most answers first. */
+  /** The kinds with the most replies first. */
   readonly buckets: readonly BucketReport[];
   readonly trend: readonly TrendPoint[];
   readonly calibration: {
     readonly bins: readonly CalibrationBin[];
     readonly error: Interval | null;
-    /** The model expected to be best was as good as the best so often; null where too few were compared. */
+    /**
+     * Share of requests in which the model with the highest prediction was as good as the best; null if too few were
+     * compared.
+     */
     readonly accuracy: Interval | null;
     readonly compared: number;
   };
 }
 
-/** One report a judge version, the latest first. Other work of the node has its turn meanwhile. */
-export async function reportsOf(
+/** Builds one report per judge version, the latest first. Yields to other work of the node meanwhile. */
+export async function buildReports(
   rows: readonly ScoredAnswer[],
   reference: string | null,
 ): Promise<QualityReport[]> {
   const versions = Map.groupBy(rows, ({ judgeVersion }) => judgeVersion);
   const sorted = [...versions].sort(([, one], [, other]) => lastDay(other).localeCompare(lastDay(one)));
   const reports: QualityReport[] = [];
-  for (const [judgeVersion, within] of sorted) reports.push(await reportOf(judgeVersion, within, reference));
+  for (const [judgeVersion, versionRows] of sorted)
+    reports.push(await buildReport(judgeVersion, versionRows, reference));
   return reports;
 }
 
-/** The latest report that has figures of two models or more; where none has, the latest. */
+/** Returns the latest report with figures of two or more models; if there is none, the latest. */
 export const usableReport = (reports: readonly QualityReport[]): QualityReport | null =>
   reports.find(({ models }) => models.filter(({ mean }) => mean !== null).length > 1) ?? reports[0] ?? null;
 
-async function reportOf(
+async function buildReport(
   judgeVersion: string,
   rows: readonly ScoredAnswer[],
-  wanted: string | null,
+  requestedReference: string | null,
 ): Promise<QualityReport> {
   await nextTurn();
   const models = Map.groupBy(rows, ({ model }) => model);
-  const reference = wanted !== null && models.has(wanted) ? wanted : mostScored(models);
+  const reference =
+    requestedReference !== null && models.has(requestedReference) ? requestedReference : mostScored(models);
   const differences = await differencesOf(models, reference);
   const reports: ModelReport[] = [];
-  for (const [model, within] of models) {
-    reports.push(modelReport(model, within, differences.get(model) ?? null));
+  for (const [model, modelRows] of models) {
+    reports.push(modelReport(model, modelRows, differences.get(model) ?? null));
     await nextTurn();
   }
   const buckets = bucketsOf(rows);
@@ -130,17 +133,17 @@ async function reportOf(
 
 const modelReport = (
   model: string,
-  within: readonly ScoredAnswer[],
-  difference: Difference | null,
+  rows: readonly ScoredAnswer[],
+  difference: ScoreDifference | null,
 ): ModelReport => ({
   model,
-  count: within.length,
-  mean: meanOf(within.map(weighted)),
-  cost: meanOf(within.map(({ costNano, weight }) => ({ value: costNano, weight }))),
+  count: rows.length,
+  mean: meanOf(rows.map(weighted)),
+  cost: meanOf(rows.map(({ costNano, weight }) => ({ value: costNano, weight }))),
   difference,
-  wins: within.filter(({ preference }) => preference === 'b').length,
-  ties: within.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,
-  losses: within.filter(({ preference }) => preference === 'a').length,
+  wins: rows.filter(({ preference }) => preference === 'b').length,
+  ties: rows.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,
+  losses: rows.filter(({ preference }) => preference === 'a').length,
 });
 
 const weighted = ({ total, weight }: ScoredAnswer) => ({ value: total, weight });
@@ -155,54 +158,54 @@ function mostScored(models: ReadonlyMap<string, readonly ScoredAnswer[]>): strin
   return served.sort(([, one], [, other]) => other - one)[0]?.[0] ?? null;
 }
 
-/** All models count that have enough pairs with the reference; which of them stand is decided by all together. */
+/** Compares all models that have enough pairs with the reference; significance is decided for all together. */
 async function differencesOf(
   models: ReadonlyMap<string, readonly ScoredAnswer[]>,
   reference: string | null,
-): Promise<ReadonlyMap<string, Difference>> {
-  const ofReference = new Map(
+): Promise<ReadonlyMap<string, ScoreDifference>> {
+  const referenceRows = new Map(
     (models.get(reference ?? '') ?? []).map((row) => [row.requestId, row] as const),
   );
-  const compared: { model: string; chance: number; difference: Omit<Difference, 'isSignificant'> }[] = [];
+  const compared: { model: string; chance: number; difference: Omit<ScoreDifference, 'isSignificant'> }[] =
+    [];
   for (const [model, rows] of models) {
     if (model === reference) continue;
-    const found = pairsOf(rows, ofReference);
+    const pairs = pairsOf(rows, referenceRows);
     await nextTurn();
-    const comparison = await comparePairs(found);
+    const comparison = await comparePairs(pairs);
     if (comparison === null) continue;
     const { interval, chance } = comparison;
-    const difference = { ...interval, pairs: found.length, lengthControlled: lengthControlled(found) };
+    const difference = { ...interval, pairs: pairs.length, lengthControlled: lengthControlled(pairs) };
     compared.push({ model, chance, difference });
   }
-  const stands = discoveries(compared.map(({ chance }) => chance));
+  const significant = discoveries(compared.map(({ chance }) => chance));
   return new Map(
-    compared.map(({ model, difference }, place) => [
+    compared.map(({ model, difference }, index) => [
       model,
-      { ...difference, isSignificant: stands[place] === true },
+      { ...difference, isSignificant: significant[index] === true },
     ]),
   );
 }
 
-/** Both models answered these requests. */
 const pairsOf = (
   rows: readonly ScoredAnswer[],
-  ofReference: ReadonlyMap<string, ScoredAnswer>,
+  referenceRows: ReadonlyMap<string, ScoredAnswer>,
 ): LengthPair[] =>
   rows.flatMap((row) => {
-    const other = ofReference.get(row.requestId);
+    const other = referenceRows.get(row.requestId);
     if (other === undefined) return [];
     const lengthRatio = Math.log((row.length + 1) / (other.length + 1));
     return [{ value: row.total - other.total, weight: row.weight, lengthRatio }];
   });
 
-const MOST_BUCKETS = 60;
+const MAX_BUCKETS = 60;
 
 function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
   const buckets = Map.groupBy(rows, ({ bucket }) => bucket);
   return [...buckets]
     .sort(([, one], [, other]) => other.length - one.length)
-    .flatMap(([bucket, within]) =>
-      [...Map.groupBy(within, ({ model }) => model)]
+    .flatMap(([bucket, bucketRows]) =>
+      [...Map.groupBy(bucketRows, ({ model }) => model)]
         .sort(([one], [other]) => one.localeCompare(other))
         .map(([model, answers]) => ({
           bucket,
@@ -213,10 +216,10 @@ function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
           latencyMs: meanOf(answers.map(({ latencyMs, weight }) => ({ value: latencyMs, weight }))),
         })),
     )
-    .slice(0, MOST_BUCKETS);
+    .slice(0, MAX_BUCKETS);
 }
 
-/** It shows what was served; weeks with too few rows are left out and not guessed. */
+/** Covers served replies; weeks with too few rows are left out rather than estimated. */
 function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
   const weeks = Map.groupBy(
     rows.filter(({ role }) => role === 'served'),
@@ -224,13 +227,12 @@ function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
   );
   return [...weeks]
     .sort(([one], [other]) => one.localeCompare(other))
-    .flatMap(([week, within]) => {
-      const mean = meanOf(within.map(weighted));
-      return mean === null ? [] : [{ week, count: within.length, mean }];
+    .flatMap(([week, weekRows]) => {
+      const mean = meanOf(weekRows.map(weighted));
+      return mean === null ? [] : [{ week, count: weekRows.length, mean }];
     });
 }
 
-/** It checks predictions that were made before their scores were learned. */
 async function calibrationOf(rows: readonly ScoredAnswer[]): Promise<QualityReport['calibration']> {
   const predicted = rows.flatMap(({ requestId, predicted, total }) =>
     predicted === null ? [] : [{ requestId, predicted, observed: total / 100 }],
@@ -240,14 +242,14 @@ async function calibrationOf(rows: readonly ScoredAnswer[]): Promise<QualityRepo
     (answers) => answers.length > 1,
   );
   await nextTurn();
-  const right = requests.filter((answers) => {
+  const correct = requests.filter((answers) => {
     const expected = answers.reduce((best, row) => (row.predicted > best.predicted ? row : best));
     return answers.every(({ observed }) => observed <= expected.observed);
   });
   return {
-    bins: predicted.length < LEAST_SAMPLE ? [] : calibrationBins(predicted),
+    bins: predicted.length < MIN_SAMPLE_SIZE ? [] : calibrationBins(predicted),
     error: calibrationError(predicted),
-    accuracy: shareOf(right.length, requests.length),
+    accuracy: shareOf(correct.length, requests.length),
     compared: requests.length,
   };
 }

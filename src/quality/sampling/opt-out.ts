@@ -6,13 +6,12 @@ interface ReceivedRequest {
   readonly body: JsonFields;
 }
 
-/** The caller keeps this request out of every evaluation. */
 export function isOptedOut({ headers, body }: ReceivedRequest): boolean {
   if (body.store === false) return true;
   if (/\bno-store\b/i.test(headers['cache-control'] ?? '')) return true;
   const { metadata } = body;
   const noEval: unknown =
     typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'no_eval') : undefined;
-  // Some dialects only take texts there.
+  // Some dialects allow only strings in metadata.
   return noEval === true || noEval === 'true';
 }

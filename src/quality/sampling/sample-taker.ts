@@ -4,13 +4,13 @@ import {
   type AnswerSampler,
   AnswerSampling,
   AUTO,
-  type Call,
+  type GatewayCall,
   type RetriedAnswer,
   type ServedAnswer,
 } from '../../gateway';
 import { extractFeatures, type Features, storedExample } from '../../autorouter';
 import { Database } from '../../platform';
-import { readAnswer, type AnswerText } from '../content/answer-text';
+import { readAnswer, type JudgedText } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { SampleContent } from '../content/sample-content';
 import { AnswerFeedback } from '../feedback/answer-feedback';
@@ -22,32 +22,31 @@ import { QualityPolicies } from '../settings/quality-policies';
 import type { QualitySettings } from '../settings/quality-settings';
 import { languageOf } from './language';
 import { isOptedOut } from './opt-out';
-import { type Inclusion, inclusionOf, mostProbable, THIN_CELL } from './sampling-rate';
+import { type Inclusion, inclusionOf, maxProbability, THIN_CELL } from './sampling-rate';
 
-/** So many samples are put away at a time; more are let go, as requests come first. */
-const MOST_AT_ONCE = 16;
-/** So many samples of one organisation may wait: others are not kept waiting by it, and texts not longer than they may. */
-const MOST_OPEN = 50;
-/** Scores of a cell are counted among the latest so many samples of its kind. */
-const LOOKED_AT = 1_000;
-/** Content is kept until it is judged; longer only where the organisation keeps content. */
+/** Maximum number of samples stored concurrently; further ones are dropped, as requests have priority. */
+const MAX_CONCURRENT = 16;
+/** Maximum number of open samples per organisation, so that it does not delay others and texts do not expire. */
+const MAX_OPEN = 50;
+/** Number of latest samples of a kind among which the scores of a cell are counted. */
+const RECENT_SAMPLES = 1_000;
+/** Content is stored until it is judged; longer only if the organisation keeps content. */
 const CONTENT_HOURS = 24;
 
-interface Sample {
+interface NewSample {
   readonly served: ServedAnswer;
   readonly organisationId: number;
   readonly settings: QualitySettings;
   readonly request: RequestText;
-  readonly answer: AnswerText;
+  readonly answer: JudgedText;
   readonly features: Features;
   readonly inclusion: Inclusion;
 }
 
-/** Takes samples of answers that the gateway served, for organisations that opted in. */
 @Injectable()
 export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
   private readonly logger = new Logger(SampleTaker.name);
-  private underWay = 0;
+  private inProgress = 0;
 
   constructor(
     private readonly sampling: AnswerSampling,
@@ -62,11 +61,11 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.sampling.use(this);
+    this.sampling.register(this);
   }
 
-  /** The first draw, by the highest rate: whether the request is looked at at all. */
-  wants({ inbound, model }: Call): boolean {
+  /** First draw, at the highest rate: decides whether the request is considered at all. */
+  shouldSample({ inbound, model }: GatewayCall): boolean {
     const { attribution, isEvaluation, keyId } = inbound.caller;
     const { organisationId } = attribution;
     if (organisationId === null || isEvaluation === true) return false;
@@ -74,36 +73,36 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     if (settings === undefined || this.policies.isExcluded(keyId)) return false;
     if (model !== AUTO && !settings.sample_named) return false;
     if (isOptedOut(inbound)) return false;
-    return Math.random() < mostProbable(settings.sampling_percent);
+    return Math.random() < maxProbability(settings.sampling_percent);
   }
 
   take(served: ServedAnswer): void {
-    if (this.underWay >= MOST_AT_ONCE) return;
-    this.underWay += 1;
-    this.keep(served)
+    if (this.inProgress >= MAX_CONCURRENT) return;
+    this.inProgress += 1;
+    this.store(served)
       .catch((error: unknown) =>
         this.logger.warn(`A sample could not be kept, request ${served.requestId}: ${String(error)}`),
       )
-      .finally(() => (this.underWay -= 1));
+      .finally(() => (this.inProgress -= 1));
   }
 
-  /** It is noted only where the organisation lets anything be learned, and of people. */
+  /** Recorded only for users of organisations that allow evaluation. */
   retried({ requestId, caller, model }: RetriedAnswer): void {
     const { organisationId, userId } = caller.attribution;
-    if (organisationId === null || userId === null || this.underWay >= MOST_AT_ONCE) return;
+    if (organisationId === null || userId === null || this.inProgress >= MAX_CONCURRENT) return;
     if (this.policies.samplingOf(organisationId) === undefined || this.policies.isExcluded(caller.keyId))
       return;
-    this.underWay += 1;
-    // It was seen already that it comes within a minute.
+    this.inProgress += 1;
+    // The gateway has already checked that the retry came within a minute.
     this.feedback
-      .noteRetry({ requestId, userId, organisationId, model }, new Date())
+      .recordRetry({ requestId, userId, organisationId, model }, new Date())
       .catch((error: unknown) =>
         this.logger.warn(`A retry of ${requestId} could not be noted: ${String(error)}`),
       )
-      .finally(() => (this.underWay -= 1));
+      .finally(() => (this.inProgress -= 1));
   }
 
-  private async keep(served: ServedAnswer): Promise<void> {
+  private async store(served: ServedAnswer): Promise<void> {
     const { organisationId } = served.caller.attribution;
     const settings = organisationId === null ? undefined : this.policies.samplingOf(organisationId);
     const request = readRequest(served.surface, served.body);
@@ -116,15 +115,15 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     );
     const inclusion = await this.inclusionOf(organisationId, settings, features.bucket, served);
     if (inclusion === null) return;
-    // The second draw: together they have the probability that the row states.
-    if (Math.random() >= inclusion.probability / mostProbable(settings.sampling_percent)) return;
-    // Consent may have been withdrawn while a long answer was on its way.
+    // Second draw: both together have the probability stored in the row.
+    if (Math.random() >= inclusion.probability / maxProbability(settings.sampling_percent)) return;
+    // Consent might have been withdrawn while a long reply was in flight.
     if (!(await this.write({ served, organisationId, settings, request, answer, features, inclusion })))
       return;
     await this.queue.replay(served.requestId);
   }
 
-  /** It is null while as many samples of the organisation wait as may. */
+  /** Returns null if the maximum number of the organisation's samples is open. */
   private async inclusionOf(
     organisationId: number,
     { sampling_percent: percent, monthly_budget: monthlyBudget }: QualitySettings,
@@ -134,28 +133,28 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     const [row] = await this.database.query<{ open: number; scores: number }>(
       `SELECT (SELECT count(*)::integer FROM (
                  SELECT FROM quality_sample WHERE organisation_id = $1
-                    AND state IN ('waiting', 'replayed', 'judged') LIMIT ${MOST_OPEN}) AS o) AS open,
+                    AND state IN ('waiting', 'replayed', 'judged') LIMIT ${MAX_OPEN}) AS o) AS open,
               (SELECT count(*)::integer FROM (
                  SELECT FROM (
                    SELECT request_id FROM quality_sample WHERE organisation_id = $1 AND bucket = $2
-                    ORDER BY created_at DESC LIMIT ${LOOKED_AT}) AS q
+                    ORDER BY created_at DESC LIMIT ${RECENT_SAMPLES}) AS q
                    JOIN quality_score s ON s.request_id = q.request_id AND s.model = $3 AND s.verdict = 'ok'
                   LIMIT ${THIN_CELL}) AS c) AS scores`,
       [organisationId, bucket, model],
     );
-    if (row === undefined || row.open >= MOST_OPEN) return null;
-    const budget = await this.ledger.left(organisationId, monthlyBudget);
+    if (row === undefined || row.open >= MAX_OPEN) return null;
+    const budget = await this.ledger.remaining(organisationId, monthlyBudget);
     return inclusionOf(percent, { scoresInCell: row.scores, isOfChangedTraffic, budget });
   }
 
-  /** It is false where nothing of the key may be evaluated any more. */
-  private async write(sample: Sample): Promise<boolean> {
+  /** Returns false if the key no longer allows evaluation. */
+  private async write(sample: NewSample): Promise<boolean> {
     const { served, organisationId, answer } = sample;
     const { requestId, model, supplier, region, caller } = served;
-    // Cut by the caller's own bound is no fault of the model.
+    // A reply cut off by the caller's own limit is not the model's fault.
     const { maxTokens } = sample.request.counters;
     return this.database.transaction(async (tx) => {
-      const consent = await this.policies.consentWithin(tx, { organisationId, keyId: caller.keyId });
+      const consent = await this.policies.lockConsent(tx, { organisationId, keyId: caller.keyId });
       if (consent === null) return false;
       await tx.query(insertSample, sampleValues(sample, this.content));
       await tx.query(
@@ -194,7 +193,7 @@ const insertSample = `
   VALUES ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::jsonb, $17,
     now() + interval '${CONTENT_HOURS} hours')`;
 
-function sampleValues(sample: Sample, content: SampleContent): unknown[] {
+function sampleValues(sample: NewSample, content: SampleContent): unknown[] {
   const { served, organisationId, request, features, inclusion } = sample;
   const { requestId, caller, surface, session } = served;
   const { departmentId, projectId, userId } = caller.attribution;

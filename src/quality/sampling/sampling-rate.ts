@@ -1,35 +1,34 @@
-/** A cell, a kind of request and a model, that has fewer scores is sampled more often, as is traffic that has changed. */
+/** A cell (kind of request and model) with fewer scores is sampled more often, as is traffic that has changed. */
 export const THIN_CELL = 30;
 const BOOST = 3;
-/** They are shares of the month's budget. */
+/** Shares of the month's budget. */
 const HEAD_START = 0.02;
-const HASTE = 0.2;
+const SLOWDOWN_RANGE = 0.2;
 
 export interface Inclusion {
   readonly sampledBy: 'rate' | 'boost';
-  /** The request is in the sample with this probability; reports weigh by it. */
+  /** Probability of the request being in the sample; reports use it as weight. */
   readonly probability: number;
 }
 
-export interface SamplingFacts {
-  /** They are counted up to `THIN_CELL`. */
+export interface SamplingContext {
+  /** Counted up to `THIN_CELL`. */
   readonly scoresInCell: number;
   readonly isOfChangedTraffic: boolean;
-  readonly budget: BudgetLeft;
+  readonly budget: RemainingBudget;
 }
 
-/** They say of the month which share of the money is left, and which share of the time. */
-export interface BudgetLeft {
+export interface RemainingBudget {
   readonly money: number;
   readonly time: number;
 }
 
 export const inclusionOf = (
   samplingPercent: number,
-  { scoresInCell, isOfChangedTraffic, budget }: SamplingFacts,
+  { scoresInCell, isOfChangedTraffic, budget }: SamplingContext,
 ): Inclusion => {
   const rate = Math.min(1, samplingPercent / 100);
-  const boosted = mostProbable(samplingPercent);
+  const boosted = maxProbability(samplingPercent);
   const pace = paceOf(budget);
   return (isOfChangedTraffic || scoresInCell < THIN_CELL) && boosted > rate
     ? { sampledBy: 'boost', probability: boosted * pace }
@@ -37,11 +36,12 @@ export const inclusionOf = (
 };
 
 /**
- * It is 1 while about as much money is left as time, and 0 where it is a fifth less or nothing. Between them
- * it is in proportion. So a busy month settles at the pace that its budget carries to the end.
+ * Returns 1 while about as much money as time remains, and 0 if a fifth less or none does; linear in between. A busy
+ * month settles at the pace that its budget can sustain.
  */
-export const paceOf = ({ money, time }: BudgetLeft): number =>
-  money <= 0 ? 0 : Math.min(1, Math.max(0, 1 - (1 - (money + HEAD_START) / time) / HASTE));
+export const paceOf = ({ money, time }: RemainingBudget): number =>
+  money <= 0 ? 0 : Math.min(1, Math.max(0, 1 - (1 - (money + HEAD_START) / time) / SLOWDOWN_RANGE));
 
-/** The highest that any cell may have: drawn first, before anything of the request is looked at. */
-export const mostProbable = (samplingPercent: number): number => Math.min(1, (samplingPercent / 100) * BOOST);
+/** Highest probability of any cell, drawn first, before the request is examined. */
+export const maxProbability = (samplingPercent: number): number =>
+  Math.min(1, (samplingPercent / 100) * BOOST);

@@ -31,29 +31,28 @@ const newestFirst = new Keyset(
   ],
   'descending',
 );
-/** A report of more is of the latest so many. */
-const MOST_REPORTED = 20_000;
+/** Maximum number of rows in a report; the latest ones count. */
+const MAX_REPORTED = 20_000;
 
-/** Reads scores, newest first. */
 @Injectable()
 export class ScoreQuery {
   constructor(private readonly database: Database) {}
 
-  async page(scope: Scope, filter: ScoreFilter, asked: PageRequest): Promise<Page<ScoreRow>> {
+  async page(scope: Scope, filter: ScoreFilter, request: PageRequest): Promise<Page<ScoreRow>> {
     const values: unknown[] = [];
     const where = conditionsOf(scope, filter, values);
-    const keyset = newestFirst.clause(asked, values.length + 1);
+    const keyset = newestFirst.clause(request, values.length + 1);
     values.push(...keyset.parameters, keyset.limit);
     const rows = await this.database.query<ScoreRow & Readonly<Record<string, unknown>>>(
       `SELECT ${scoreColumns}, ${newestFirst.positions} FROM quality_score s JOIN quality_sample q USING (request_id)
         WHERE ${[...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT $${values.length}`,
       values,
     );
-    return newestFirst.page(rows, asked);
+    return newestFirst.page(rows, request);
   }
 
-  /** Every answer to one request, the served one first; empty where the scope does not hold it. */
-  ofRequest(scope: Scope, requestId: string): Promise<ScoreRow[]> {
+  /** Returns all replies to one request, the served one first; empty if it is outside the scope. */
+  listForRequest(scope: Scope, requestId: string): Promise<ScoreRow[]> {
     const values: unknown[] = [requestId];
     return this.database.query<ScoreRow>(
       `SELECT ${scoreColumns} FROM quality_score s JOIN quality_sample q USING (request_id)
@@ -62,8 +61,8 @@ export class ScoreQuery {
     );
   }
 
-  /** A report is made of these answers; its days and weeks are those of the reader's zone. */
-  async scored(scope: Scope, filter: ScoreFilter, timeZone: string): Promise<ScoredAnswer[]> {
+  /** Returns the replies for a report; days and weeks are in the reader's time zone. */
+  async listScored(scope: Scope, filter: ScoreFilter, timeZone: string): Promise<ScoredAnswer[]> {
     const values: unknown[] = [timeZone];
     const where = conditionsOf(scope, { ...filter, verdict: 'ok' }, values);
     const rows = await this.database.query<ScoredAnswer & { readonly total: number | string }>(
@@ -73,13 +72,12 @@ export class ScoreQuery {
               1 / q.inclusion_prob AS weight, s.answer_length AS length, s.pair_preference AS preference,
               s.predicted_q AS predicted, s.cost_nano::float8 AS "costNano", s.latency_ms AS "latencyMs"
          FROM quality_score s JOIN quality_sample q USING (request_id)
-        WHERE ${where.join(' AND ')} ORDER BY s.created_at DESC, s.id DESC LIMIT ${MOST_REPORTED}`,
+        WHERE ${where.join(' AND ')} ORDER BY s.created_at DESC, s.id DESC LIMIT ${MAX_REPORTED}`,
       values,
     );
     return rows;
   }
 
-  /** The share counts the requests that have a score. */
   async share(scope: Scope, from: Date): Promise<SampledShare> {
     const values: unknown[] = [from];
     const within = withinRecordScope(scope, new SqlParameters(values), 'u');
@@ -94,7 +92,6 @@ export class ScoreQuery {
     return row ?? { scored: 0, requests: 0 };
   }
 
-  /** Kinds of requests and models that have scores, for a filter, and whether a pretend judge gave any. */
   async choices(scope: Scope, from: Date): Promise<ScoreChoices> {
     const values: unknown[] = [];
     const where = conditionsOf(scope, { from }, values);

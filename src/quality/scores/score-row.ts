@@ -1,5 +1,5 @@
 import { formatUsd } from '../../kernel';
-import type { Stored } from '../../platform';
+import type { StoredRow } from '../../platform';
 import type { RubricScores } from '../judge/rubric';
 
 const SCORE =
@@ -7,9 +7,9 @@ const SCORE =
 const SAMPLE =
   'q.department_id, q.project_id, q.user_id, q.key_id, q.session_hash, q.requested_model, q.served_model, q.bucket, q.sampled_by, q.inclusion_prob';
 
-/** It is one judged answer as lists, files and the detail show it: never with a text. */
-export type ScoreRow = Stored<'quality_score', typeof SCORE> &
-  Stored<'quality_sample', typeof SAMPLE> & {
+/** A judged reply in lists, files and details: never with a text. */
+export type ScoreRow = StoredRow<'quality_score', typeof SCORE> &
+  StoredRow<'quality_sample', typeof SAMPLE> & {
     readonly org_id: number;
     readonly key_public_id: string | null;
     readonly endpoint: string;
@@ -22,7 +22,6 @@ export type ScoreRow = Stored<'quality_score', typeof SCORE> &
     readonly retention_until: Date | null;
   };
 
-/** `quality_score s` and `quality_sample q` have them like this. */
 export const scoreColumns = `
   ${SCORE}, ${SAMPLE},
   s.organisation_id AS org_id, q.surface AS endpoint, q.language AS lang, s.first_token_ms AS ttft_ms, s.scores,
@@ -33,7 +32,6 @@ export const scoreColumns = `
   q.content_until AS retention_until,
   (SELECT k.public_id FROM api_key k WHERE k.id = q.key_id) AS key_public_id`;
 
-/** A row as JSON and files show it. */
 export function presentScore({ id: _id, cost_nano, judge_cost_nano, redactions, ...row }: ScoreRow) {
   return {
     ...row,
@@ -49,9 +47,9 @@ export function presentScore({ id: _id, cost_nano, judge_cost_nano, redactions, 
   };
 }
 
-const parts = ['correctness', 'instruction', 'completeness', 'clarity', 'safety'] as const;
+const scoreParts = ['correctness', 'instruction', 'completeness', 'clarity', 'safety'] as const;
 
-type Presented = ReturnType<typeof presentScore>;
+type PresentedScore = ReturnType<typeof presentScore>;
 const plainColumns = [
   'request_id',
   'created_at',
@@ -97,11 +95,11 @@ const plainColumns = [
   'predicted_q',
   'predicted_sd',
   'state_version',
-] as const satisfies readonly (keyof Presented)[];
+] as const satisfies readonly (keyof PresentedScore)[];
 
 export const scoreFileColumns: readonly string[] = [
   ...plainColumns,
-  ...parts.map((part) => `score_${part}`),
+  ...scoreParts.map((part) => `score_${part}`),
   'objective_flags',
   'key_public_id',
 ];
@@ -110,7 +108,7 @@ export function scoreFileRow(row: ScoreRow): readonly unknown[] {
   const presented = presentScore(row);
   return [
     ...plainColumns.map((name) => presented[name]),
-    ...parts.map((part) => row.scores?.[part] ?? null),
+    ...scoreParts.map((part) => row.scores?.[part] ?? null),
     row.objective_flags.join(' '),
     presented.key_public_id,
   ];

@@ -1,34 +1,34 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Database, Notifications, OwnWrites, readRows, type Row, type Tx } from '../../platform';
+import { Database, Notifications, OwnWrites, readRows, type TableRow, type Tx } from '../../platform';
 import {
   envelopeOf,
   isSampling,
   type QualityEnvelope,
   type QualitySettings,
-  usualQualitySettings,
+  defaultQualitySettings,
   withinEnvelope,
 } from './quality-settings';
 
 const CHANNEL = 'quality_settings';
 
-type SettingRow = Row<'engine_setting', 'organisation_id, key_id'> & {
+type QualitySettingRow = TableRow<'engine_setting', 'organisation_id, key_id'> & {
   readonly settings: Partial<QualitySettings>;
 };
 
-/** A key called with a request: it and its organisation have to agree to the evaluation. */
+/** Key of a request; the key and its organisation must consent to evaluation. */
 interface CallingKey {
   readonly organisationId: number;
   readonly keyId: number;
 }
 
-/** This node's copy of what organisations decided: which of them are sampled, and which keys are not. */
+/** Copy of the organisations' decisions on this node: which are sampled, and which keys are excluded. */
 @Injectable()
 export class QualityPolicies implements OnApplicationBootstrap {
   private readonly logger = new Logger(QualityPolicies.name);
   private sampled: ReadonlyMap<number, QualitySettings> = new Map();
   private excluded: ReadonlySet<number> = new Set();
-  private readsBegun = 0;
-  private readInForce = 0;
+  private readsStarted = 0;
+  private currentRead = 0;
 
   constructor(
     private readonly database: Database,
@@ -44,7 +44,6 @@ export class QualityPolicies implements OnApplicationBootstrap {
     await this.reload();
   }
 
-  /** It returns those of an organisation whose answers are sampled. */
   samplingOf(organisationId: number): QualitySettings | undefined {
     return this.sampled.get(organisationId);
   }
@@ -54,33 +53,35 @@ export class QualityPolicies implements OnApplicationBootstrap {
   }
 
   /**
-   * The organisation's settings as they count now, for a decision that must not come from a copy. It is null
-   * where nothing of the key may be evaluated.
+   * Reads the organisation's current settings, for decisions that must not use a copy. Returns null if the key does not
+   * allow evaluation.
    */
   async consentOf({ organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
-    return consentIn(await this.database.rows<SettingRow>(consentRows, [organisationId, keyId]));
+    return consentFrom(await this.database.rows<QualitySettingRow>(consentRows, [organisationId, keyId]));
   }
 
-  /** The same, and it stays so until the transaction ends. */
-  async consentWithin(tx: Tx, { organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
-    return consentIn(await readRows<SettingRow>(tx, `${consentRows} FOR SHARE`, [organisationId, keyId]));
+  /** Works like `consentOf`, and locks the settings until the transaction ends. */
+  async lockConsent(tx: Tx, { organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
+    return consentFrom(
+      await readRows<QualitySettingRow>(tx, `${consentRows} FOR SHARE`, [organisationId, keyId]),
+    );
   }
 
-  /** Of two reads under way, the one that began later counts: it saw every change that the other saw. */
+  /** Keeps the result of the read that started last, because it saw every change that an earlier one saw. */
   async reload(): Promise<void> {
-    const read = ++this.readsBegun;
-    const rows = await this.database.rows<SettingRow>(
+    const readNumber = ++this.readsStarted;
+    const rows = await this.database.rows<QualitySettingRow>(
       `SELECT organisation_id, key_id, settings FROM engine_setting WHERE engine = 'qualitative'`,
     );
-    if (read < this.readInForce) return;
-    this.readInForce = read;
+    if (readNumber < this.currentRead) return;
+    this.currentRead = readNumber;
     const envelope = platformEnvelope(rows);
     const sampled = new Map<number, QualitySettings>();
     const excluded = new Set<number>();
     for (const { organisationId, keyId, settings } of rows) {
-      const whole = withinEnvelope({ ...usualQualitySettings, ...settings }, envelope);
-      if (keyId !== null && whole.excluded) excluded.add(keyId);
-      if (organisationId !== null && isSampling(whole)) sampled.set(organisationId, whole);
+      const effective = withinEnvelope({ ...defaultQualitySettings, ...settings }, envelope);
+      if (keyId !== null && effective.excluded) excluded.add(keyId);
+      if (organisationId !== null && isSampling(effective)) sampled.set(organisationId, effective);
     }
     this.sampled = sampled;
     this.excluded = excluded;
@@ -96,13 +97,12 @@ export class QualityPolicies implements OnApplicationBootstrap {
 const consentRows = `SELECT organisation_id, key_id, settings FROM engine_setting
   WHERE engine = 'qualitative' AND (organisation_id = $1 OR key_id = $2 OR num_nonnulls(organisation_id, user_id, key_id) = 0)`;
 
-function consentIn(rows: readonly SettingRow[]): QualitySettings | null {
+function consentFrom(rows: readonly QualitySettingRow[]): QualitySettings | null {
   const isExcluded = rows.some(({ keyId, settings }) => keyId !== null && settings.excluded === true);
   const own = rows.find(({ organisationId }) => organisationId !== null);
-  const settings = withinEnvelope({ ...usualQualitySettings, ...own?.settings }, platformEnvelope(rows));
+  const settings = withinEnvelope({ ...defaultQualitySettings, ...own?.settings }, platformEnvelope(rows));
   return !isExcluded && isSampling(settings) ? settings : null;
 }
 
-/** The row of the platform has no owner. */
-const platformEnvelope = (rows: readonly SettingRow[]): QualityEnvelope =>
+const platformEnvelope = (rows: readonly QualitySettingRow[]): QualityEnvelope =>
   envelopeOf(rows.find(({ organisationId, keyId }) => organisationId === null && keyId === null)?.settings);

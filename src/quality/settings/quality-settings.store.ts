@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
-import { fault, refuseStale, versionOf } from '../../kernel';
+import { fault, rejectStale, versionOf } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import {
   envelopeOf,
   type QualityEnvelope,
   type QualityOwner,
   type QualitySettings,
-  usualQualitySettings,
+  defaultQualitySettings,
   withinEnvelope,
 } from './quality-settings';
 import { applyToSamples } from './withdrawal';
 
-/** Keeps what organisations and keys say about the judging of their answers; every change is on record. */
 @Injectable()
 export class QualitySettingsStore {
   constructor(
@@ -20,50 +19,54 @@ export class QualitySettingsStore {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** These settings were made for this owner; they are the usual ones where nothing was set. */
-  async of(owner: QualityOwner): Promise<QualitySettings> {
-    const [row] = await this.database.query<KeptSettings>(
-      `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
+  async find(owner: QualityOwner): Promise<QualitySettings> {
+    const [row] = await this.database.query<StoredSettings>(
+      `SELECT settings FROM engine_setting WHERE ${ownerCondition}`,
       [owner.organisationId, owner.keyId],
     );
-    return wholeSettings(owner, row);
+    return mergeDefaults(owner, row);
   }
 
-  /** The operator lets organisations have at most this. */
   envelope(): Promise<QualityEnvelope> {
-    return this.of(PLATFORM);
+    return this.find(PLATFORM);
   }
 
-  /** These settings of the organisation are in force as far as the operator lets them. */
-  async inForce(organisationId: number): Promise<QualitySettings> {
-    const [own, envelope] = await Promise.all([this.of({ organisationId, keyId: null }), this.envelope()]);
-    return withinEnvelope(own, envelope);
+  /** Returns the settings of the organisation that are in force, limited by the operator's maximum. */
+  async findEffective(organisationId: number): Promise<QualitySettings> {
+    const [ownSettings, envelope] = await Promise.all([
+      this.find({ organisationId, keyId: null }),
+      this.envelope(),
+    ]);
+    return withinEnvelope(ownSettings, envelope);
   }
 
-  /** Only what is given changes; `concerns` decides who reads of it, and `shown` is the version that was looked at. */
+  /**
+   * Changes only the given settings. `concerns` decides who can read the log entry; `shown` is the version that the
+   * user saw.
+   */
   async set(
     owner: QualityOwner,
-    wanted: Partial<QualitySettings>,
+    requested: Partial<QualitySettings>,
     { label, concerns, shown }: Pick<NewActivity, 'concerns'> & { label: string; shown?: string | undefined },
   ): Promise<QualitySettings> {
-    const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+    const defined = Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== undefined));
     return this.database.transaction(async (tx) => {
-      const before = await lockedSettings(tx, owner);
-      refuseStale(shown, versionOf(before));
-      const after = { ...before, ...given };
+      const before = await lockSettings(tx, owner);
+      rejectStale(shown, versionOf(before));
+      const after = { ...before, ...defined };
       if (owner.organisationId !== null && after.monthly_budget !== before.monthly_budget)
-        await refuseAboveEnvelope(tx, after);
+        await requireWithinEnvelope(tx, after);
       const changes = changesOf(before, after);
       if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
+        this.activity.reportNoChange();
         return after;
       }
       await tx.query(
-        `UPDATE engine_setting SET settings = settings || $3::jsonb, updated_at = now() WHERE ${ofOwner}`,
-        [owner.organisationId, owner.keyId, JSON.stringify(given)],
+        `UPDATE engine_setting SET settings = settings || $3::jsonb, updated_at = now() WHERE ${ownerCondition}`,
+        [owner.organisationId, owner.keyId, JSON.stringify(defined)],
       );
       await applyToSamples(tx, owner, after);
-      // An owner who names a judge, or takes the name back, lets the kept choice go.
+      // Drops the automatic choice of a judge when an owner names one or removes the name.
       if (after.judge_model !== before.judge_model)
         await tx.query('DELETE FROM quality_judge WHERE organisation_id = $1', [owner.organisationId]);
       await this.activity.write(tx, {
@@ -83,40 +86,39 @@ export class QualitySettingsStore {
 
 const PLATFORM: QualityOwner = { organisationId: null, keyId: null };
 
-interface KeptSettings {
+interface StoredSettings {
   readonly settings: Partial<QualitySettings>;
 }
 
-const ofOwner = `engine = 'qualitative' AND user_id IS NULL
+const ownerCondition = `engine = 'qualitative' AND user_id IS NULL
   AND organisation_id IS NOT DISTINCT FROM $1 AND key_id IS NOT DISTINCT FROM $2`;
 
-/** Changes of one owner's settings take turns. */
-async function lockedSettings(tx: Tx, owner: QualityOwner): Promise<QualitySettings> {
+async function lockSettings(tx: Tx, owner: QualityOwner): Promise<QualitySettings> {
   const { organisationId, keyId } = owner;
   await tx.query(
     `INSERT INTO engine_setting (engine, organisation_id, key_id, settings)
      VALUES ('qualitative', $1, $2, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
     [organisationId, keyId],
   );
-  const [row] = await tx.query<KeptSettings[]>(
-    `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
+  const [row] = await tx.query<StoredSettings[]>(
+    `SELECT settings FROM engine_setting WHERE ${ownerCondition} FOR UPDATE`,
     [organisationId, keyId],
   );
-  return wholeSettings(owner, row);
+  return mergeDefaults(owner, row);
 }
 
-function wholeSettings(owner: QualityOwner, row: KeptSettings | undefined): QualitySettings {
+function mergeDefaults(owner: QualityOwner, row: StoredSettings | undefined): QualitySettings {
   const isPlatform = owner.organisationId === null && owner.keyId === null;
-  return { ...usualQualitySettings, ...row?.settings, ...(isPlatform ? envelopeOf(row?.settings) : {}) };
+  return { ...defaultQualitySettings, ...row?.settings, ...(isPlatform ? envelopeOf(row?.settings) : {}) };
 }
 
-async function refuseAboveEnvelope(tx: Tx, { monthly_budget: wanted }: QualitySettings): Promise<void> {
-  const [row] = await tx.query<KeptSettings[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [
-    null,
-    null,
-  ]);
+async function requireWithinEnvelope(tx: Tx, { monthly_budget: requested }: QualitySettings): Promise<void> {
+  const [row] = await tx.query<StoredSettings[]>(
+    `SELECT settings FROM engine_setting WHERE ${ownerCondition}`,
+    [null, null],
+  );
   const { monthly_budget: most } = envelopeOf(row?.settings);
-  if (wanted <= most) return;
+  if (requested <= most) return;
   throw fault('validation_error', {
     param: 'monthly_budget',
     message: `The operator allows at most ${most} dollars a month.`,

@@ -1,25 +1,22 @@
 export const availabilities = ['off', 'admins', 'everyone'] as const;
 
-/** An organisation decides these about the judging of its answers. */
 export interface QualitySettings {
-  /** These people read the reports; off also means that nothing is sampled. */
+  /** Who can read the reports; `off` also means that nothing is sampled. */
   readonly availability: (typeof availabilities)[number];
   readonly sampling_percent: number;
-  /** Requests that name their model are sampled as well. */
   readonly sample_named: boolean;
-  /** Other models answer what was sampled too. */
   readonly replay: boolean;
-  /** Replays and judgements may cost so many dollars in a calendar month. */
+  /** Maximum cost of replays and judgements per calendar month, in dollars. */
   readonly monthly_budget: number;
-  /** Null means the dearest model that the organisation may call. */
+  /** Null for the most expensive model that the organisation is allowed to call. */
   readonly judge_model: string | null;
   readonly content_retention_days: number;
   readonly redaction: boolean;
-  /** Requests of such a key are never sampled. */
+  /** Requests of an excluded key are never sampled. */
   readonly excluded: boolean;
 }
 
-export const usualQualitySettings: QualitySettings = {
+export const defaultQualitySettings: QualitySettings = {
   availability: 'off',
   sampling_percent: 0,
   sample_named: false,
@@ -34,20 +31,18 @@ export const usualQualitySettings: QualitySettings = {
 export const isSampling = ({ availability, sampling_percent: percent }: QualitySettings): boolean =>
   availability !== 'off' && percent > 0;
 
-/** The operator lets organisations have at most these settings of the platform. */
 export type QualityEnvelope = Pick<QualitySettings, 'availability' | 'monthly_budget'>;
 
-/** It holds as long as the operator sets nothing else. */
-const usualEnvelope: QualityEnvelope = { availability: 'everyone', monthly_budget: 100 };
+/** Applies unless the operator sets a maximum. */
+const defaultEnvelope: QualityEnvelope = { availability: 'everyone', monthly_budget: 100 };
 
-export const isEnvelopeField = (name: string): name is keyof QualityEnvelope => name in usualEnvelope;
+export const isEnvelopeField = (name: string): name is keyof QualityEnvelope => name in defaultEnvelope;
 
 export const envelopeOf = (platform: Partial<QualitySettings> | undefined): QualityEnvelope => ({
-  availability: platform?.availability ?? usualEnvelope.availability,
-  monthly_budget: platform?.monthly_budget ?? usualEnvelope.monthly_budget,
+  availability: platform?.availability ?? defaultEnvelope.availability,
+  monthly_budget: platform?.monthly_budget ?? defaultEnvelope.monthly_budget,
 });
 
-/** An organisation's settings as they count. */
 export function withinEnvelope(settings: QualitySettings, envelope: QualityEnvelope): QualitySettings {
   const breadth = Math.min(
     availabilities.indexOf(settings.availability),
@@ -60,7 +55,7 @@ export function withinEnvelope(settings: QualitySettings, envelope: QualityEnvel
   };
 }
 
-/** Settings are an organisation's, a key's, or, where both are null, the platform's. */
+/** Owner of settings: an organisation, a key, or the platform if both are null. */
 export interface QualityOwner {
   readonly organisationId: number | null;
   readonly keyId: number | null;

@@ -1,9 +1,9 @@
-import type { Stored, Tx } from '../../platform';
+import type { StoredRow, Tx } from '../../platform';
 import { isSampling, type QualityOwner, type QualitySettings } from './quality-settings';
 
 /**
- * Applies a change to what was sampled before it: evaluation that is no longer allowed ends, and texts leave that may
- * no longer be kept.
+ * Applies a change to earlier samples: evaluation that is no longer allowed ends, and texts that can no longer be kept
+ * are deleted.
  */
 export async function applyToSamples(tx: Tx, owner: QualityOwner, settings: QualitySettings): Promise<void> {
   if (owner.keyId !== null) {
@@ -11,60 +11,59 @@ export async function applyToSamples(tx: Tx, owner: QualityOwner, settings: Qual
     return;
   }
   if (owner.organisationId === null) {
-    if (settings.availability === 'off') await withdraw(tx, everyones, 0);
+    if (settings.availability === 'off') await withdraw(tx, allSamples, 0);
     return;
   }
-  const whose = { column: 'organisation_id', id: owner.organisationId } as const;
-  // Without readers there is nothing to keep a text for.
+  const owned = { column: 'organisation_id', id: owner.organisationId } as const;
   const days = settings.availability === 'off' ? 0 : settings.content_retention_days;
-  if (isSampling(settings)) await shorten(tx, whose, days);
-  else await withdraw(tx, whose, days);
+  if (isSampling(settings)) await limitRetention(tx, owned, days);
+  else await withdraw(tx, owned, days);
 }
 
-interface Whose {
+interface SampleSelection {
   readonly column: 'organisation_id' | 'key_id' | null;
   readonly id: number | null;
 }
 
-const everyones: Whose = { column: null, id: null };
+const allSamples: SampleSelection = { column: null, id: null };
 
-/** `$1` is the id. */
-const isTheirs = ({ column }: Whose): string => (column === null ? '$1::integer IS NULL' : `${column} = $1`);
+/** SQL condition; `$1` is the id. */
+const selectionCondition = ({ column }: SampleSelection): string =>
+  column === null ? '$1::integer IS NULL' : `${column} = $1`;
 
-async function withdraw(tx: Tx, whose: Whose, days: number): Promise<void> {
-  const ended = await tx.query<Ended>(
+async function withdraw(tx: Tx, selection: SampleSelection, days: number): Promise<void> {
+  const closedRows = await tx.query<SampleIdRow>(
     `WITH ended AS (
        UPDATE quality_sample SET state = 'closed', closed_by = 'switched_off', content = NULL, content_until = NULL,
               changed_at = now()
-        WHERE state IN ('waiting', 'replayed', 'judged') AND ${isTheirs(whose)} RETURNING request_id)
+        WHERE state IN ('waiting', 'replayed', 'judged') AND ${selectionCondition(selection)} RETURNING request_id)
      SELECT request_id FROM ended`,
-    [whose.id],
+    [selection.id],
   );
-  await dropAnswers(tx, ended);
-  await shorten(tx, whose, days);
+  await deleteAnswerTexts(tx, closedRows);
+  await limitRetention(tx, selection, days);
 }
 
-/** Texts that are kept stay no longer than the days say. */
-async function shorten(tx: Tx, whose: Whose, days: number): Promise<void> {
-  const over = await tx.query<Ended>(
+async function limitRetention(tx: Tx, selection: SampleSelection, days: number): Promise<void> {
+  const expiredRows = await tx.query<SampleIdRow>(
     `WITH shorter AS (
        SELECT request_id, created_at + make_interval(days => $2) AS until FROM quality_sample
-        WHERE state = 'learned' AND content IS NOT NULL AND ${isTheirs(whose)}),
+        WHERE state = 'learned' AND content IS NOT NULL AND ${selectionCondition(selection)}),
      changed AS (
        UPDATE quality_sample q SET content_until = s.until, content = CASE WHEN s.until > now() THEN q.content END
          FROM shorter s WHERE q.request_id = s.request_id AND q.content_until > s.until
        RETURNING q.request_id, q.content)
      SELECT request_id FROM changed WHERE content IS NULL`,
-    [whose.id, days],
+    [selection.id, days],
   );
-  await dropAnswers(tx, over);
+  await deleteAnswerTexts(tx, expiredRows);
 }
 
-type Ended = Stored<'quality_sample', 'request_id'>[];
+type SampleIdRow = StoredRow<'quality_sample', 'request_id'>[];
 
-/** It is a statement of its own: it sees an answer that was written while the one before waited. */
-async function dropAnswers(tx: Tx, ended: Ended): Promise<void> {
+/** Runs as a separate statement, so that it sees a reply written while the previous statement waited. */
+async function deleteAnswerTexts(tx: Tx, rows: SampleIdRow): Promise<void> {
   await tx.query('UPDATE quality_score SET content = NULL WHERE request_id = ANY($1::uuid[])', [
-    ended.map(({ request_id: requestId }) => requestId),
+    rows.map(({ request_id: requestId }) => requestId),
   ]);
 }

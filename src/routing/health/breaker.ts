@@ -1,79 +1,75 @@
-/** They say when a lane's breaker opens, and how long the lane then rests. */
-export interface BreakerTerms {
-  /** So many failures in a row open it. */
+export interface BreakerOptions {
   readonly failures: number;
-  /** It opens as well when most of the calls within this time failed. */
+  /** The breaker also opens if most calls within this time fail. */
   readonly windowMs: number;
-  /** The first rest; each failed probe doubles it, up to the longest. */
-  readonly restMs: number;
-  readonly longestRestMs: number;
+  /** First open time; each failed probe doubles it, up to the maximum. */
+  readonly openMs: number;
+  readonly maxOpenMs: number;
 }
 
-export const usualTerms: BreakerTerms = {
+export const defaultBreakerOptions: BreakerOptions = {
   failures: 5,
   windowMs: 10_000,
-  restMs: 5_000,
-  longestRestMs: 20_000,
+  openMs: 5_000,
+  maxOpenMs: 20_000,
 };
 
 const WINDOW_SLOTS = 10;
-/** Fewer calls than this in a window say nothing about how many fail. */
-const WINDOW_CALLS = 20;
-/** Jitter of the rests: otherwise every node would probe at the same moment. */
+const MIN_WINDOW_CALLS = 20;
+/** Jitter of the open time, so that nodes do not probe simultaneously. */
 const JITTER = 0.2;
-/** A lane may be tried so often all the same when there is no other. */
+/** Minimum interval between attempts on an open lane if it is the only one. */
 const LAST_LANE_INTERVAL_MS = 1_000;
-/** A probe that never came back no longer counts after this. */
+/** Time after which a probe without a result no longer counts. */
 const PROBE_DEADLINE_MS = 30_000;
-/** A lane whose last failure took so long is not waited for: its next probe may take as long. */
+/** Failure duration above which callers do not wait for the next probe, which might take as long. */
 const SLOW_FAILURE_MS = 500;
-/** The bound on callers that wait for one probe: more would return to the lane at once. */
-const MOST_WAITERS = 100;
+/** Maximum number of callers that wait for one probe, since all of them return to the lane together. */
+const MAX_WAITERS = 100;
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** The right to one try, handed back with what became of it. Zero: it is no probe. */
+/** The right to one attempt, returned with its result. Zero if it is no probe. */
 export type Ticket = number;
 
 /**
- * The circuit breaker of a lane. It opens after some failures in a row, or when more than half of at least twenty
- * calls within its window failed. While it is open, one probe at a time tests the lane.
+ * Opens after several consecutive failures, or if more than half of at least twenty calls within the window failed.
+ * While open, one probe at a time tests the lane.
  */
 export class Breaker {
   private consecutive = 0;
-  private rest: number;
-  /** It is closed while null; otherwise the next probe may go at this time. */
+  private openMs: number;
+  /** Time from which the next probe is allowed; null while closed. */
   private probeAt: number | null = null;
   private probe: { readonly ticket: Ticket; readonly since: number } | null = null;
   private lastTicket = 0;
   private triedAsLastAt = -Infinity;
-  /** A supplier that named a time is left alone until then, however healthy it is. */
+  /** Time until which the supplier asked for no requests, even if the lane is healthy. */
   private pausedUntil = 0;
   private readonly calls = new Uint32Array(WINDOW_SLOTS);
   private readonly failures = new Uint32Array(WINDOW_SLOTS);
   private slotStart = 0;
-  /** After a failure that was long in coming, no probe is waited for until then. */
+  /** No caller waits for a probe until then, because the last failure was slow. */
   private slowUntil = -Infinity;
   private readonly waiters = new Set<() => void>();
 
   constructor(
-    private terms: BreakerTerms = usualTerms,
+    private options: BreakerOptions = defaultBreakerOptions,
     private readonly random: () => number = Math.random,
   ) {
-    this.rest = terms.restMs;
+    this.openMs = options.openMs;
   }
 
-  /** Neither open nor waiting for a probe; a pause the supplier asked for is no opening. */
+  /** A pause requested by the supplier does not count as open. */
   get isClosed(): boolean {
     return this.probeAt === null;
   }
 
-  /** The operator may change them at any time. */
-  follow(terms: BreakerTerms): void {
-    if (terms === this.terms) return;
-    if (terms.windowMs !== this.terms.windowMs) this.forgetCalls();
-    this.terms = terms;
-    this.rest = Math.min(Math.max(this.rest, terms.restMs), terms.longestRestMs);
+  reconfigure(options: BreakerOptions): void {
+    if (options === this.options) return;
+    if (options.windowMs !== this.options.windowMs) this.resetCounts();
+    this.options = options;
+    this.openMs = Math.min(Math.max(this.openMs, options.openMs), options.maxOpenMs);
   }
 
   state(now: number): BreakerState {
@@ -82,75 +78,75 @@ export class Breaker {
     return now < this.probeAt || this.isProbing(now) ? 'open' : 'half-open';
   }
 
-  /** Well, but asked to be left alone. */
   isPaused(now: number): boolean {
     return this.probeAt === null && now < this.pausedUntil;
   }
 
-  /** When something may be tried again, if there is no other lane; for the caller's Retry-After. */
+  /** Earliest attempt if there is no other lane; used for Retry-After. */
   nextTryAt(now: number): number {
-    const lastHope = Math.max(now, this.triedAsLastAt + LAST_LANE_INTERVAL_MS);
-    return Math.max(now, this.pausedUntil, Math.min(this.probeAt ?? 0, lastHope));
+    const lastLaneTryAt = Math.max(now, this.triedAsLastAt + LAST_LANE_INTERVAL_MS);
+    return Math.max(now, this.pausedUntil, Math.min(this.probeAt ?? 0, lastLaneTryAt));
   }
 
-  /** Takes the right to try, or null. A half-open lane gives it to one caller at a time. */
+  /** Takes the right to an attempt; null if the lane is open. A half-open lane allows one caller at a time. */
   tryAcquire(now: number): Ticket | null {
     const state = this.state(now);
     if (state === 'closed') return 0;
     return state === 'open' ? null : this.beginProbe(now);
   }
 
-  /** Resting would refuse every caller: one caller a second tries the lane instead. */
+  /** Allows one caller per second on an open lane, so that not every caller is refused. */
   tryAsLast(now: number): Ticket | null {
     if (now < this.pausedUntil || now - this.triedAsLastAt < LAST_LANE_INTERVAL_MS) return null;
     this.triedAsLastAt = now;
     return this.beginProbe(now);
   }
 
-  /** Wakes the caller when the probe under way has ended. Null: there is none, it may be slow, or too many wait for it. */
+  /**
+   * Calls `wake` when the current probe has ended. Null if there is none, it might be slow, or too many callers wait.
+   */
   waitForProbe(now: number, wake: () => void): (() => void) | null {
-    if (!this.isProbing(now) || now < this.slowUntil || this.waiters.size >= MOST_WAITERS) return null;
+    if (!this.isProbing(now) || now < this.slowUntil || this.waiters.size >= MAX_WAITERS) return null;
     this.waiters.add(wake);
     return () => this.waiters.delete(wake);
   }
 
-  /** An answer has begun. The lane is open to everybody again, and shut at once should this answer break off. */
-  answering(ticket: Ticket): void {
+  /** A response has started: closes the breaker, although a failure of this response can open it again. */
+  responseStarted(ticket: Ticket): void {
     // A success of a slow probe counts, even if another probe followed it.
     if (this.probeAt !== null && ticket !== 0) {
       this.probeAt = null;
-      this.forgetCalls();
+      this.resetCounts();
       this.endProbe();
     }
-    this.forget(ticket);
+    this.endProbeOf(ticket);
   }
 
-  /** An answer is whole. */
   success(now: number): void {
     this.count(now, false);
     if (this.probeAt !== null) return;
     this.consecutive = 0;
-    this.rest = this.terms.restMs;
+    this.openMs = this.options.openMs;
   }
 
-  /** A call failed, before its answer began or in the middle of it. */
   failure(now: number, ticket: Ticket, milliseconds = 0): void {
     this.count(now, true);
-    this.slowUntil = milliseconds < SLOW_FAILURE_MS ? -Infinity : now + this.terms.longestRestMs;
+    this.slowUntil = milliseconds < SLOW_FAILURE_MS ? -Infinity : now + this.options.maxOpenMs;
     this.consecutive += 1;
     if (this.probeAt === null) {
-      if (this.consecutive >= this.terms.failures || this.mostlyFails()) this.probeAt = now + this.nextRest();
+      if (this.consecutive >= this.options.failures || this.failsMostly())
+        this.probeAt = now + this.nextOpenMs();
     } else if (this.owns(ticket)) {
       // Only the probe counts; other calls were sent before the breaker opened.
-      this.rest = Math.min(this.rest * 2, this.terms.longestRestMs);
-      this.probeAt = now + this.nextRest();
+      this.openMs = Math.min(this.openMs * 2, this.options.maxOpenMs);
+      this.probeAt = now + this.nextOpenMs();
     }
-    this.forget(ticket);
+    this.endProbeOf(ticket);
   }
 
-  /** The call ended without saying anything about the lane: a client's error, or a caller that left. */
+  /** The call ended without a result for the lane: a client error or a disconnected caller. */
   neutral(ticket: Ticket): void {
-    this.forget(ticket);
+    this.endProbeOf(ticket);
   }
 
   pause(until: number): void {
@@ -167,22 +163,22 @@ export class Breaker {
     return this.probe !== null && this.probe.ticket === ticket;
   }
 
-  private forget(ticket: Ticket): void {
+  private endProbeOf(ticket: Ticket): void {
     if (this.owns(ticket)) this.endProbe();
   }
 
   private endProbe(): void {
     this.probe = null;
-    const woken = [...this.waiters];
+    const waiting = [...this.waiters];
     this.waiters.clear();
-    for (const wake of woken) wake();
+    for (const wake of waiting) wake();
   }
 
-  private nextRest(): number {
-    return Math.round(this.rest * (1 - JITTER + 2 * JITTER * this.random()));
+  private nextOpenMs(): number {
+    return Math.round(this.openMs * (1 - JITTER + 2 * JITTER * this.random()));
   }
 
-  private forgetCalls(): void {
+  private resetCounts(): void {
     this.calls.fill(0);
     this.failures.fill(0);
   }
@@ -192,7 +188,7 @@ export class Breaker {
   }
 
   private count(now: number, failed: boolean): void {
-    const slotMs = this.terms.windowMs / WINDOW_SLOTS;
+    const slotMs = this.options.windowMs / WINDOW_SLOTS;
     const slot = Math.floor(now / slotMs);
     const passed = Math.min(slot - this.slotStart, WINDOW_SLOTS);
     for (let step = 1; step <= passed; step += 1) {
@@ -204,9 +200,9 @@ export class Breaker {
     if (failed) this.failures[slot % WINDOW_SLOTS]! += 1;
   }
 
-  private mostlyFails(): boolean {
+  private failsMostly(): boolean {
     const calls = this.calls.reduce((sum, count) => sum + count, 0);
     const failures = this.failures.reduce((sum, count) => sum + count, 0);
-    return calls >= WINDOW_CALLS && failures * 2 > calls;
+    return calls >= MIN_WINDOW_CALLS && failures * 2 > calls;
   }
 }

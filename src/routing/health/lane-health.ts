@@ -2,35 +2,33 @@ import { Injectable } from '@nestjs/common';
 import { CredentialStore, type LaneView, type ProviderView } from '../../catalogue';
 import { MINUTE_MS, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
-import { Breaker, type BreakerState, type BreakerTerms } from './breaker';
+import { Breaker, type BreakerState, type BreakerOptions } from './breaker';
 import { LaneEvents } from './lane-events';
-import type { LaneRoute, LaneTrouble } from './lane-facts';
+import type { LaneRoute, LaneOutage } from './lane-types';
 import { LanePermit } from './lane-permit';
 import { RetryBudget } from './retry-budget';
 import { WatchedLane } from './watched-lane';
 
-/** A node that has seen more lanes than this has a catalogue that changes faster than it is used. */
-const MOST_LANES = 10_000;
+/** Maximum number of remembered lanes; more would mean a catalogue that changes faster than it is used. */
+const MAX_LANES = 10_000;
 
-/** A spent account is not filled within seconds, and every try of it costs a caller time. */
-const ACCOUNT_REST_MS = MINUTE_MS;
+/** A spent account is not refilled within seconds, and every attempt costs a caller time. */
+const ACCOUNT_OPEN_MS = MINUTE_MS;
 
-/** Older measurements say nothing about how it is now. */
-const MEASURED_MS = 5 * MINUTE_MS;
+const MAX_MEASUREMENT_AGE_MS = 5 * MINUTE_MS;
 
 export interface LaneState extends LaneRoute {
   readonly state: BreakerState;
 }
 
-/** This node has lately seen this of every lane: a supplier, its model and a region. */
 @Injectable()
 export class LaneHealth {
-  private readonly watched = new Map<string, WatchedLane>();
-  /** The views of one catalogue; the next one has others, of the same lanes. */
-  private readonly ofView = new WeakMap<LaneView, WatchedLane>();
-  private readonly terms = new WeakMap<ProviderView, BreakerTerms>();
+  private readonly lanes = new Map<string, WatchedLane>();
+  /** Lanes by the views of one catalogue; the next catalogue has other views of the same lanes. */
+  private readonly lanesByView = new WeakMap<LaneView, WatchedLane>();
+  private readonly breakerOptions = new WeakMap<ProviderView, BreakerOptions>();
   private readonly budgets = new Map<string, RetryBudget>();
-  /** They stand for our account at each supplier, by the credential that stands for it. */
+  /** Breakers of the operator's accounts at suppliers, by credential. */
   private readonly accounts = new Map<string, Breaker>();
 
   constructor(
@@ -40,50 +38,48 @@ export class LaneHealth {
   ) {}
 
   stateOf(lane: LaneView, keyId: number, now: number): BreakerState {
-    return this.watch(lane).stateFor(keyId, now);
+    return this.laneOf(lane).stateFor(keyId, now);
   }
 
-  /** The right to try a lane, or null while it rests. */
   acquire(lane: LaneView, keyId: number, now: number): LanePermit | null {
-    return LanePermit.take(this.watch(lane), keyId, now, false, this.events);
+    return LanePermit.take(this.laneOf(lane), keyId, now, false, this.events);
   }
 
-  /** Resting would mean refusing everybody: one caller a second finds out whether it is over. */
+  /** Allows one caller per second on an open lane, so that not every caller is refused. */
   acquireAsLast(lane: LaneView, keyId: number, now: number): LanePermit | null {
-    return LanePermit.take(this.watch(lane), keyId, now, true, this.events);
+    return LanePermit.take(this.laneOf(lane), keyId, now, true, this.events);
   }
 
-  /** Wakes the caller when the probe of this lane has ended; null when none is under way, or too many wait. */
+  /** Calls `wake` when the current probe of the lane has ended; null if there is none or too many callers wait. */
   waitForProbe(lane: LaneView, keyId: number, now: number, wake: () => void): (() => void) | null {
-    return this.watch(lane).waitForProbe(keyId, now, wake);
+    return this.laneOf(lane).waitForProbe(keyId, now, wake);
   }
 
   nextTryAt(lane: LaneView, keyId: number, now: number): number {
-    return this.watch(lane).nextTryAt(keyId, now);
+    return this.laneOf(lane).nextTryAt(keyId, now);
   }
 
-  /** Well, but asked to be left alone. */
   isPaused(lane: LaneView, now: number): boolean {
-    return this.watch(lane).breaker.isPaused(now);
+    return this.laneOf(lane).breaker.isPaused(now);
   }
 
-  /** The longest a supplier may ask to be left alone: nothing else could end it. */
-  longestPauseMs({ breaker }: ProviderView): number {
+  /** The longest pause that a supplier can request; nothing else would end it. */
+  maxPauseMs({ breaker }: ProviderView): number {
     return breaker.longestRetryAfter ?? this.settings.laneLongestRetryAfterMs;
   }
 
-  /** The answer of a lane took so long to begin. Weighed against what is known: a fifth for the latest. */
-  began(lane: LaneView, milliseconds: number, now: number): void {
-    const watched = this.watch(lane);
+  /** Records the time until a response started. The moving average gives the latest one fifth of the weight. */
+  recordLatency(lane: LaneView, milliseconds: number, now: number): void {
+    const watched = this.laneOf(lane);
     const { latency } = watched;
     watched.latency = latency === null ? milliseconds : latency + (milliseconds - latency) / 5;
     watched.measuredAt = now;
   }
 
-  /** It is null when it has not been measured lately: a lane that was slow once deserves another look. */
+  /** Null without a recent measurement: a lane that was slow once gets another chance. */
   latencyOf(lane: LaneView, now: number): number | null {
-    const { latency, measuredAt } = this.watch(lane);
-    return now - measuredAt < MEASURED_MS ? latency : null;
+    const { latency, measuredAt } = this.laneOf(lane);
+    return now - measuredAt < MAX_MEASUREMENT_AGE_MS ? latency : null;
   }
 
   budgetOf(supplier: string): RetryBudget {
@@ -95,82 +91,84 @@ export class LaneHealth {
     return budget;
   }
 
-  /** Operators see every lane that was used, and whether it is open. */
   states(): LaneState[] {
     const now = monotonicMs();
-    return [...this.watched.values()].map((lane) => ({ ...lane.route, state: lane.stateOfAll(now) }));
+    return [...this.lanes.values()].map((lane) => ({ ...lane.route, state: lane.sharedState(now) }));
   }
 
-  /** The lanes that are open to no key and whose next probe is due. */
-  restedRoutes(now: number): LaneRoute[] {
-    return [...this.watched.values()]
-      .filter((lane) => !lane.breaker.isClosed && lane.stateOfAll(now) === 'half-open')
+  /** Lanes whose shared breaker is not closed and whose next probe is due. */
+  routesDueForProbe(now: number): LaneRoute[] {
+    return [...this.lanes.values()]
+      .filter((lane) => !lane.breaker.isClosed && lane.sharedState(now) === 'half-open')
       .map(({ route }) => route);
   }
 
-  /** Operators hear of the lanes that are open to no key, and of those that were since this was last asked. */
-  takeTroubles(): LaneTrouble[] {
+  /** Current outages of lanes whose shared breaker is not closed, and those that ended since the previous call. */
+  takeOutages(): LaneOutage[] {
     const now = monotonicMs();
-    const open = [...this.watched.values()].flatMap(({ route, breaker }) =>
-      breaker.isClosed ? [] : (this.events.troubleOf(route, now) ?? []),
+    const open = [...this.lanes.values()].flatMap(({ route, breaker }) =>
+      breaker.isClosed ? [] : (this.events.outageOf(route, now) ?? []),
     );
     return [...this.events.takeClosed(), ...open];
   }
 
-  private watch(lane: LaneView): WatchedLane {
-    let watched = this.ofView.get(lane);
-    if (watched === undefined) this.ofView.set(lane, (watched = this.find(lane)));
-    // A new credential stands for an account that has not failed.
+  private laneOf(lane: LaneView): WatchedLane {
+    let watched = this.lanesByView.get(lane);
+    if (watched === undefined) this.lanesByView.set(lane, (watched = this.findLane(lane)));
+    // A new credential identifies an account without failures.
     if (!watched.account.isClosed) watched.account = this.accountAt(lane.provider);
     return watched;
   }
 
-  private find({ provider, upstreamModel: model, region }: LaneView): WatchedLane {
+  private findLane({ provider, upstreamModel: model, region }: LaneView): WatchedLane {
     const key = `${provider.name}\n${model}\n${region}`;
-    const terms = this.termsOf(provider);
-    let found = this.watched.get(key);
-    if (found === undefined) {
-      if (this.watched.size >= MOST_LANES) this.watched.clear();
+    const options = this.optionsOf(provider);
+    let tracked = this.lanes.get(key);
+    if (tracked === undefined) {
+      if (this.lanes.size >= MAX_LANES) this.lanes.clear();
       const route = { supplier: provider.name, model, region };
-      this.watched.set(key, (found = new WatchedLane(route, terms, this.accountAt(provider))));
-    } else found.follow(terms);
-    return found;
+      this.lanes.set(key, (tracked = new WatchedLane(route, options, this.accountAt(provider))));
+    } else tracked.reconfigure(options);
+    return tracked;
   }
 
   private accountAt(provider: ProviderView): Breaker {
     const credential = this.credentials.resolve(provider.id);
     const key = `${provider.id} ${credential?.id ?? ''}`;
-    let found = this.accounts.get(key);
-    if (found === undefined) {
-      if (this.accounts.size >= MOST_LANES) this.accounts.clear();
-      // A pool of tokens has many accounts: one of them says little about the others.
-      const terms = this.termsOf(provider);
-      found = new Breaker(credential === null ? terms : accountTerms(terms, this.longestPauseMs(provider)));
-      this.accounts.set(key, found);
+    let account = this.accounts.get(key);
+    if (account === undefined) {
+      if (this.accounts.size >= MAX_LANES) this.accounts.clear();
+      // A pool of tokens has many accounts, so one of them says little about the others.
+      const options = this.optionsOf(provider);
+      account = new Breaker(
+        credential === null ? options : accountOptions(options, this.maxPauseMs(provider)),
+      );
+      this.accounts.set(key, account);
     }
-    return found;
+    return account;
   }
 
-  private termsOf(provider: ProviderView): BreakerTerms {
-    let terms = this.terms.get(provider);
-    if (terms === undefined) this.terms.set(provider, (terms = termsFor(provider, this.settings)));
-    return terms;
+  private optionsOf(provider: ProviderView): BreakerOptions {
+    let options = this.breakerOptions.get(provider);
+    if (options === undefined)
+      this.breakerOptions.set(provider, (options = optionsFor(provider, this.settings)));
+    return options;
   }
 }
 
-const accountTerms = (usual: BreakerTerms, longestMs: number): BreakerTerms => ({
-  ...usual,
+const accountOptions = (base: BreakerOptions, maxMs: number): BreakerOptions => ({
+  ...base,
   failures: 1,
-  restMs: Math.min(ACCOUNT_REST_MS, longestMs),
-  longestRestMs: longestMs,
+  openMs: Math.min(ACCOUNT_OPEN_MS, maxMs),
+  maxOpenMs: maxMs,
 });
 
-function termsFor({ breaker }: ProviderView, settings: Settings): BreakerTerms {
+function optionsFor({ breaker }: ProviderView, settings: Settings): BreakerOptions {
   const restMs = breaker.rest ?? settings.laneRestMs;
   return {
     failures: breaker.failures ?? settings.laneFailures,
     windowMs: breaker.window ?? settings.laneFailureWindowMs,
-    restMs,
-    longestRestMs: Math.max(restMs, breaker.longestRest ?? settings.laneLongestRestMs),
+    openMs: restMs,
+    maxOpenMs: Math.max(restMs, breaker.longestRest ?? settings.laneLongestRestMs),
   };
 }

@@ -1,12 +1,11 @@
 import type { Fault } from '../../kernel';
 import type { Breaker, Ticket } from './breaker';
 import type { LaneEvents } from './lane-events';
-import type { LaneFailure } from './lane-facts';
+import type { LaneFailure } from './lane-types';
 import type { WatchedLane } from './watched-lane';
 
-/** The right of one request to try a lane. The result of the try is told to it, and to nothing else. */
 export class LanePermit {
-  /** It is null while the lane rests. As the last one left, it may be tried once a second all the same. */
+  /** Null while the lane is open. As the only remaining lane, it can be tried once per second. */
   static take(
     lane: WatchedLane,
     keyId: number,
@@ -14,30 +13,30 @@ export class LanePermit {
     isLast: boolean,
     events: LaneEvents,
   ): LanePermit | null {
-    const own = lane.ownOf(keyId);
-    const ownTicket = own === undefined ? 0 : ticketOf(own, now, isLast);
-    if (ownTicket === null) return null;
+    const keyBreaker = lane.keyBreakerOf(keyId);
+    const keyTicket = keyBreaker === undefined ? 0 : ticketOf(keyBreaker, now, isLast);
+    if (keyTicket === null) return null;
     const ticket = ticketOf(lane.breaker, now, isLast);
     const accountTicket = ticket === null ? null : ticketOf(lane.account, now, isLast);
     if (ticket !== null && accountTicket !== null)
-      return new LanePermit(lane, keyId, { ticket, accountTicket }, own, ownTicket, events);
-    own?.neutral(ownTicket);
+      return new LanePermit(lane, keyId, { ticket, accountTicket }, keyBreaker, keyTicket, events);
+    keyBreaker?.neutral(keyTicket);
     if (ticket !== null) lane.breaker.neutral(ticket);
     return null;
   }
 
   private readonly ticket: Ticket;
   private readonly accountTicket: Ticket;
-  /** It is as it was when this try began: a new credential brings another. */
+  /** The account at the start of this attempt; a new credential has another. */
   private readonly account: Breaker;
 
   private constructor(
     private readonly lane: WatchedLane,
     private readonly keyId: number,
     { ticket, accountTicket }: { readonly ticket: Ticket; readonly accountTicket: Ticket },
-    /** The key's own breaker, where that lane has failed it before. */
-    private own: Breaker | undefined,
-    private ownTicket: Ticket,
+    /** The key's breaker, if the lane has failed for this key before. */
+    private keyBreaker: Breaker | undefined,
+    private keyTicket: Ticket,
     private readonly events: LaneEvents,
   ) {
     this.ticket = ticket;
@@ -45,32 +44,29 @@ export class LanePermit {
     this.account = lane.account;
   }
 
-  /** The lane opened since, be it for this key alone, and this is not the request that finds out whether it is well. */
-  isOvertaken(now: number): boolean {
-    const isProbe = this.ticket !== 0 || this.ownTicket !== 0 || this.accountTicket !== 0;
+  /** Whether the lane has opened since, at least for this key, and this request is not its probe. */
+  isOutdated(now: number): boolean {
+    const isProbe = this.ticket !== 0 || this.keyTicket !== 0 || this.accountTicket !== 0;
     return !isProbe && this.lane.stateFor(this.keyId, now) === 'open';
   }
 
-  /** An answer has begun. */
-  answering(now: number): void {
+  responseStarted(now: number): void {
     const { breaker } = this.lane;
     const wasClosed = breaker.isClosed;
-    breaker.answering(this.ticket);
-    this.account.answering(this.accountTicket);
-    this.own?.answering(this.ownTicket);
+    breaker.responseStarted(this.ticket);
+    this.account.responseStarted(this.accountTicket);
+    this.keyBreaker?.responseStarted(this.keyTicket);
     if (!wasClosed && breaker.isClosed) this.events.closed(this.lane.route, now);
   }
 
-  /** An answer is whole. */
   succeeded(now: number): void {
     this.lane.breaker.success(now);
     this.account.success(now);
     this.lane.failedOwners.clear();
-    this.own?.success(now);
-    if (this.own?.isClosed === true) this.lane.own.delete(this.keyId);
+    this.keyBreaker?.success(now);
+    if (this.keyBreaker?.isClosed === true) this.lane.keyBreakers.delete(this.keyId);
   }
 
-  /** The call failed, before its answer began or in the middle of it. */
   failed(now: number, failure: LaneFailure): void {
     const { breaker } = this.lane;
     const wasClosed = breaker.isClosed;
@@ -78,39 +74,39 @@ export class LanePermit {
     if (failure.isCallerMayBeCause) this.failedForKey(now, failure);
     else {
       breaker.failure(now, this.ticket, failure.milliseconds);
-      this.own?.neutral(this.ownTicket);
+      this.keyBreaker?.neutral(this.keyTicket);
     }
     if (wasClosed && !breaker.isClosed) this.events.opened(this.lane.route, now, failure);
   }
 
-  /** The call ended without saying anything about the lane: a client's error, or a caller that left. */
+  /** The call ended without a result for the lane: a client error or a disconnected caller. */
   neutral(): void {
     this.account.neutral(this.accountTicket);
     this.lane.breaker.neutral(this.ticket);
-    this.own?.neutral(this.ownTicket);
+    this.keyBreaker?.neutral(this.keyTicket);
   }
 
-  /** Our account at the supplier is spent or closed: every lane of it rests, and none of them is to blame. */
-  spent(now: number): void {
+  /** The operator's account is spent or closed: opens all its lanes without blaming any of them. */
+  accountSpent(now: number): void {
     this.account.failure(now, this.accountTicket);
     this.lane.breaker.neutral(this.ticket);
-    this.own?.neutral(this.ownTicket);
+    this.keyBreaker?.neutral(this.keyTicket);
   }
 
-  /** The supplier asked to be left alone. */
   pause(now: number, milliseconds: number, problem: Fault): void {
     const { breaker } = this.lane;
     if (!breaker.isPaused(now)) this.events.paused(this.lane.route, milliseconds, problem);
     breaker.pause(now + milliseconds);
   }
 
-  /** One key's bad requests close the lane to that key; those of several owners are the lane's. */
+  /** Invalid requests of one key open the lane for that key; those of several owners count against the lane. */
   private failedForKey(now: number, failure: LaneFailure): void {
-    this.own ??= this.lane.breakerFor(this.keyId);
-    const wasClosed = this.own.isClosed;
-    this.own.failure(now, this.ownTicket, failure.milliseconds);
-    if (wasClosed && !this.own.isClosed) this.events.openedForKey(this.lane.route, now, this.keyId, failure);
-    if (this.lane.isFirstDoubt(failure.owner))
+    this.keyBreaker ??= this.lane.breakerFor(this.keyId);
+    const wasClosed = this.keyBreaker.isClosed;
+    this.keyBreaker.failure(now, this.keyTicket, failure.milliseconds);
+    if (wasClosed && !this.keyBreaker.isClosed)
+      this.events.openedForKey(this.lane.route, now, this.keyId, failure);
+    if (this.lane.addFailedOwner(failure.owner))
       this.lane.breaker.failure(now, this.ticket, failure.milliseconds);
     else this.lane.breaker.neutral(this.ticket);
   }

@@ -1,35 +1,33 @@
-/** It is counted in tenths of a retry, so that ten first tries buy exactly one. */
-const RETRY = 10;
-const PER_FIRST_TRY = 1;
-const PER_SECOND = 50;
-const LARGEST = 1_000;
+/** Counted in tenths of a retry: ten first attempts buy one. */
+const RETRY_COST = 10;
+const CREDIT_PER_FIRST_TRY = 1;
+const CREDIT_PER_SECOND = 50;
+const MAX_CREDIT = 1_000;
 
 /**
- * Limits retries at one supplier: a tenth of its possible first tries, and five a second besides. An unused budget
- * accumulates to a hundred, so that a supplier that fails under load loses no request. In a total outage retries stay
- * rare instead of doubling the load.
+ * Limits retries at one supplier to a tenth of first attempts plus five per second, with up to a hundred saved. A
+ * supplier failing under load loses no request, and a total outage does not double the load.
  */
 export class RetryBudget {
-  private credit = LARGEST;
+  private credit = MAX_CREDIT;
   private creditedAt: number | null = null;
 
   firstTry(): void {
-    this.credit = Math.min(LARGEST, this.credit + PER_FIRST_TRY);
+    this.credit = Math.min(MAX_CREDIT, this.credit + CREDIT_PER_FIRST_TRY);
   }
 
-  /** It is true when another try is affordable, which it then has paid for. */
   spend(now: number): boolean {
-    if (!this.affords(now)) return false;
-    this.credit -= RETRY;
+    if (!this.canSpend(now)) return false;
+    this.credit -= RETRY_COST;
     return true;
   }
 
-  affords(now: number): boolean {
+  canSpend(now: number): boolean {
     const elapsedMs = Math.max(0, now - (this.creditedAt ?? now));
-    const earned = Math.floor((elapsedMs * PER_SECOND) / 1_000);
-    // Less than a tenth stays on the clock.
-    this.creditedAt = this.creditedAt === null ? now : this.creditedAt + (earned * 1_000) / PER_SECOND;
-    this.credit = Math.min(LARGEST, this.credit + earned);
-    return this.credit >= RETRY;
+    const earned = Math.floor((elapsedMs * CREDIT_PER_SECOND) / 1_000);
+    // Time worth less than one credit is carried over.
+    this.creditedAt = this.creditedAt === null ? now : this.creditedAt + (earned * 1_000) / CREDIT_PER_SECOND;
+    this.credit = Math.min(MAX_CREDIT, this.credit + earned);
+    return this.credit >= RETRY_COST;
   }
 }

@@ -5,20 +5,20 @@ import { LaneHealth } from '../health/lane-health';
 import type { LanePermit } from '../health/lane-permit';
 import { type ProbeResult, SupplierProbe } from './supplier-probe';
 
-/** No key has it: the result counts for the lane alone. */
+/** Id of no key: the result counts for the lane only. */
 const NO_KEY = 0;
-/** A refusal of the probe itself says nothing about the lane, so the lane is left to callers for a while. */
-const INCONCLUSIVE_MS = MINUTE_MS;
+/** Pause after an inconclusive probe, such as a refusal of the probe itself; meanwhile only callers try the lane. */
+const INCONCLUSIVE_PAUSE_MS = MINUTE_MS;
 
-/** A lane that is called is probed by its callers, whose requests say more than ours. */
-const UNCALLED_MS = 20 * SECOND_MS;
+/** Time without calls after which a lane is probed here; callers' requests are better probes. */
+const MIN_IDLE_MS = 20 * SECOND_MS;
 
-/** Calls lanes of chat models that are open and that nobody calls once their rest is over, so that they close. */
+/** Probes open lanes of chat models that no caller has tried since their probe was due, so that they close again. */
 @Injectable()
 export class LaneProber implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private probing: Promise<unknown> = Promise.resolve();
-  private readonly leftUntil = new WeakMap<object, number>();
+  private readonly pausedUntil = new WeakMap<object, number>();
 
   constructor(
     private readonly catalogue: CatalogueService,
@@ -28,7 +28,7 @@ export class LaneProber implements OnApplicationShutdown {
 
   start(): void {
     this.timer = setInterval(() => {
-      this.probing = Promise.all([this.probing, this.probeRested()]);
+      this.probing = Promise.all([this.probing, this.probeDue()]);
     }, SECOND_MS).unref();
   }
 
@@ -37,33 +37,36 @@ export class LaneProber implements OnApplicationShutdown {
     await this.probing;
   }
 
-  async probeRested(now = monotonicMs()): Promise<void> {
-    const rested = this.health
-      .restedRoutes(now - UNCALLED_MS)
-      .filter((route) => (this.leftUntil.get(route) ?? now) <= now);
-    if (rested.length === 0) return;
+  async probeDue(now = monotonicMs()): Promise<void> {
+    const dueRoutes = this.health
+      .routesDueForProbe(now - MIN_IDLE_MS)
+      .filter((route) => (this.pausedUntil.get(route) ?? now) <= now);
+    if (dueRoutes.length === 0) return;
     const lanes = this.catalogue.snapshot.models
       .filter(({ kind }) => kind === 'chat')
       .flatMap((model) => model.lanes);
     await Promise.all(
-      rested.map(async (route) => {
+      dueRoutes.map(async (route) => {
         const lane = lanes.find(
           ({ provider, upstreamModel, region }) =>
             provider.name === route.supplier && upstreamModel === route.model && region === route.region,
         );
         const permit = lane === undefined ? null : this.health.acquire(lane, NO_KEY, now);
         if (lane === undefined || permit === null) return;
-        if (!(await this.settle(lane, permit))) this.leftUntil.set(route, now + INCONCLUSIVE_MS);
+        if (!(await this.probeLane(lane, permit))) this.pausedUntil.set(route, now + INCONCLUSIVE_PAUSE_MS);
       }),
     );
   }
 
-  /** Returns whether the result says anything about the lane. */
-  private async settle({ provider, upstreamModel, region }: LaneView, permit: LanePermit): Promise<boolean> {
+  /** Returns whether the result is conclusive for the lane. */
+  private async probeLane(
+    { provider, upstreamModel, region }: LaneView,
+    permit: LanePermit,
+  ): Promise<boolean> {
     const result = await this.probe.run({ provider, model: upstreamModel, region, stored: provider });
     const now = monotonicMs();
     if (result.ok) {
-      permit.answering(now);
+      permit.responseStarted(now);
       permit.succeeded(now);
     } else if (isFailureOfLane(result)) {
       permit.failed(now, {

@@ -1,17 +1,20 @@
-import { operationNames, OPERATIONS, probeIn, type WireDialect } from '../suppliers/kit';
+import { operationNames, OPERATIONS, probeFor, type WireDialect } from '../suppliers/kit';
 
-/** A connectivity test asks for the first of these that a style serves. */
+/** Operations with a probe; a connectivity test uses the first that the style serves. */
 export const PROBED_OPERATIONS = operationNames.filter((name) => OPERATIONS[name].probe !== undefined);
 
-/** The model stands in the address of a call in `gemini`, and in the body of all others. */
+/** The model is part of the URL in `gemini`, and of the body in all other dialects. */
 export function probeBody(wire: WireDialect, model: string): Record<string, unknown> | undefined {
-  const probe = probeIn(wire);
+  const probe = probeFor(wire);
   return probe && { ...(wire !== 'gemini' && { model }), ...probe.body };
 }
 
-/** What an answer lacks of its form; undefined when nothing. A model that spends its few tokens on thought says nothing. */
-export function lackOf(wire: WireDialect, body: unknown): string | undefined {
-  const list = probeIn(wire)?.list ?? '';
-  const isSound = typeof body === 'object' && body !== null && Array.isArray(Reflect.get(body, list));
-  return isSound ? undefined : list;
+/**
+ * Name of the list that the response lacks; undefined if it is valid. The list can be empty if reasoning used up the
+ * few tokens.
+ */
+export function missingList(wire: WireDialect, body: unknown): string | undefined {
+  const list = probeFor(wire)?.list ?? '';
+  const isValid = typeof body === 'object' && body !== null && Array.isArray(Reflect.get(body, list));
+  return isValid ? undefined : list;
 }

@@ -1,7 +1,7 @@
 import { fromUnknown } from '../../kernel';
 import { errorCode } from '../../platform';
 
-/** A supplier cannot be used as it is described for one of these reasons, each with another remedy. */
+/** Reason why a supplier cannot be used as configured; each has a different remedy. */
 export type ProbeFailure =
   | 'address'
   | 'dns'
@@ -35,26 +35,24 @@ const byCode: Readonly<Record<string, ProbeFailure>> = {
 
 const TLS = /^ERR_(?:SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH/;
 
-/** Causes and several attempts may be wrapped so deep. */
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 
-type ErrorShape = Partial<Record<'message' | 'cause' | 'errors', unknown>>;
+type NestedErrorFields = Partial<Record<'message' | 'cause' | 'errors', unknown>>;
 
-/** A call that ended without an answer is told by the codes of the error and of what caused it. */
+/** Classifies a call that ended without a response by the codes of the error and its causes. */
 export function connectionFailure(error: unknown): { failure: ProbeFailure; message: string } {
-  for (const one of errorsIn(error, DEEPEST)) {
-    const code = errorCode(one);
+  for (const nested of errorsIn(error, MAX_DEPTH)) {
+    const code = errorCode(nested);
     const failure = TLS.test(code) ? 'tls' : byCode[code];
-    if (failure !== undefined) return { failure, message: String(one.message) };
+    if (failure !== undefined) return { failure, message: String(nested.message) };
   }
   const { code, humanMessage: message } = fromUnknown(error);
   return { failure: code === 'upstream_timeout' ? 'timeout' : 'connection', message };
 }
 
-/** The error and what it came from, read by shape. */
-function errorsIn(error: unknown, depth: number): ErrorShape[] {
+function errorsIn(error: unknown, depth: number): NestedErrorFields[] {
   if (typeof error !== 'object' || error === null || depth === 0) return [];
-  const { cause, errors }: ErrorShape = error;
+  const { cause, errors }: NestedErrorFields = error;
   const inner = [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])];
   return [error, ...inner.flatMap((one) => errorsIn(one, depth - 1))];
 }

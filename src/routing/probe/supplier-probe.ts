@@ -11,58 +11,57 @@ import { Fault, monotonicMs, parseJsonText, printedJsonObject } from '../../kern
 import { AddressGuard, type EgressTerms, SupplierTransport } from '../../platform';
 import {
   CallSecrets,
-  judgeAnswer,
+  judgeErrorResponse,
   type OperationName,
-  type PreparedCall,
-  type SupplierStyle,
+  type PreparedStyleCall,
+  type CoreStyle,
   type WireDialect,
 } from '../suppliers/kit';
 import { laneFacts } from '../../vendors';
 import { SupplierStyles } from '../suppliers/registry';
-import { SupplierExchange, type WholeAnswer } from '../suppliers/supplier-exchange';
-import { unwrappingFor } from '../suppliers/unwrapping';
-import { lackOf, probeBody, PROBED_OPERATIONS } from './probe-bodies';
+import { SupplierExchange, type SupplierResponse } from '../suppliers/supplier-exchange';
+import { unwrapperFor } from '../suppliers/response-unwrapper';
+import { missingList, probeBody, PROBED_OPERATIONS } from './probe-bodies';
 import { connectionFailure, type ProbeFailure } from './probe-failure';
 
 export interface ProbeInput {
   readonly provider: ProviderView;
-  /** The supplier calls it like this. */
   readonly model: string;
   readonly region: string;
-  /** Left out, it is the first that its style serves. */
+  /** Defaults to the first probed operation that the style serves. */
   readonly operation?: OperationName | undefined;
-  /** What was typed in; left out, the stored one of this provider. */
+  /** A newly entered credential; defaults to the stored one of this provider. */
   readonly credential?: Credential | undefined;
-  /** The provider as it is stored: only where it is asked goes its secret. */
+  /** The stored provider: its secret is sent only to its own address. */
   readonly stored?: ProviderView | undefined;
 }
 
 export interface ProbeResult {
   readonly ok: boolean;
   readonly failure: ProbeFailure | null;
-  /** The supplier's or the network's own words, without secrets. */
+  /** The message of the supplier or the network, without secrets. */
   readonly message: string | null;
   readonly status: number | null;
   readonly latencyMs: number;
-  /** The request went here. */
+  /** URL of the request, without its query. */
   readonly address: string | null;
 }
 
-interface Probe {
-  readonly style: SupplierStyle;
+interface PreparedProbe {
+  readonly style: CoreStyle;
   readonly dialect: WireDialect;
   readonly operation: OperationName;
   readonly body: Record<string, unknown>;
   readonly credential: Credential | null;
-  readonly call: PreparedCall;
+  readonly call: PreparedStyleCall;
 }
 
 const DEADLINE_MS = 10_000;
-const LARGEST_ANSWER = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
- * Asks a supplier for a word, to see whether it can be reached and used as it is described. An administrator asks, at the
- * operator's own cost; the address goes through the same guard as every call.
+ * Sends a minimal request to a supplier to test whether it can be used as configured. Started by an administrator at
+ * the operator's cost; the address passes the same guard as every call.
  */
 @Injectable()
 export class SupplierProbe {
@@ -74,15 +73,15 @@ export class SupplierProbe {
   ) {}
 
   async run(input: ProbeInput): Promise<ProbeResult> {
-    const begun = monotonicMs();
-    const ended = (result: Omit<ProbeResult, 'latencyMs' | 'ok'>): ProbeResult => ({
+    const startedAt = monotonicMs();
+    const resultOf = (result: Omit<ProbeResult, 'latencyMs' | 'ok'>): ProbeResult => ({
       ok: result.failure === null,
       ...result,
-      latencyMs: Math.round(monotonicMs() - begun),
+      latencyMs: Math.round(monotonicMs() - startedAt),
     });
     const checked = this.guard.checkBaseUrl(input.provider.baseUrl);
     if (!checked.ok)
-      return ended({
+      return resultOf({
         failure: 'address',
         message: `The address ${checked.error}.`,
         status: null,
@@ -90,14 +89,14 @@ export class SupplierProbe {
       });
     const probe = this.prepare(input);
     if (typeof probe === 'string')
-      return ended({ failure: 'configuration', message: probe, status: null, address: null });
+      return resultOf({ failure: 'configuration', message: probe, status: null, address: null });
     const { call, style, operation } = probe;
     const secrets = new CallSecrets();
     secrets.add(probe.credential, call.headers);
     const address = `${call.url.origin}${call.url.pathname}`;
     try {
       const egress = this.egressFor(input);
-      const exchange = new SupplierExchange(unwrappingFor(style, { operation, stream: false })).begin(
+      const exchange = new SupplierExchange(unwrapperFor(style, { operation, stream: false })).start(
         (handler) =>
           this.transport.dispatch(
             { ...call, egress, firstByteMs: DEADLINE_MS, totalMs: DEADLINE_MS },
@@ -105,59 +104,59 @@ export class SupplierProbe {
           ),
       );
       await exchange.head;
-      const answer = await exchange.complete(LARGEST_ANSWER);
-      return ended({ ...judged(probe, answer, secrets), status: answer.status, address });
+      const response = await exchange.readResponse(MAX_RESPONSE_BYTES);
+      return resultOf({ ...judgeResponse(probe, response, secrets), status: response.status, address });
     } catch (error) {
       const { failure, message } = connectionFailure(error);
-      return ended({ failure, message: secrets.blankedText(message), status: null, address });
+      return resultOf({ failure, message: secrets.redactText(message), status: null, address });
     }
   }
 
-  private prepare(input: ProbeInput): Probe | string {
+  private prepare(input: ProbeInput): PreparedProbe | string {
     const { provider, model, operation, credential, stored } = input;
-    let style: SupplierStyle;
+    let style: CoreStyle;
     try {
       style = this.styles.of(provider);
     } catch (error) {
       if (error instanceof Fault) return `There is no style "${provider.style}".`;
       throw error;
     }
-    const wanted = operation === undefined ? PROBED_OPERATIONS : [operation];
-    for (const one of wanted) {
-      const dialect = this.styles.dialectFor(provider, one);
+    const operations = operation === undefined ? PROBED_OPERATIONS : [operation];
+    for (const candidate of operations) {
+      const dialect = this.styles.dialectFor(provider, candidate);
       const body = dialect && probeBody(dialect, model);
       if (dialect === undefined || body === undefined) continue;
       const secret = credential ?? this.storedFor(provider, stored);
       if (secret === null && style.needsCredential(provider)) return 'A secret is needed: type it in.';
-      const asked = { style, dialect, operation: one, body, credential: secret };
+      const attempt = { style, dialect, operation: candidate, body, credential: secret };
       try {
-        return { ...asked, call: callOf(input, asked) };
+        return { ...attempt, call: callOf(input, attempt) };
       } catch (error) {
         if (error instanceof Fault) return error.humanMessage;
         throw error;
       }
     }
-    return `This style does not serve ${wanted.join(', ')}.`;
+    return `This style does not serve ${operations.join(', ')}.`;
   }
 
-  /** As it is described, with the certificate that is stored for the same address. */
+  /** The configured egress, with the stored certificate if the address is unchanged. */
   private egressFor({ provider, stored }: ProbeInput): EgressTerms | undefined {
     const isStored = stored !== undefined && originsOf(stored) === originsOf(provider);
     const { identity } = (isStored ? this.credentials.egressOf(stored) : undefined) ?? {};
     return egressTerms(provider.settings, identity ?? null);
   }
 
-  /** A stored secret goes nowhere but where it was entered for. */
+  /** The stored secret, only if the address is the one it was entered for. */
   private storedFor(provider: ProviderView, stored: ProviderView | undefined): Credential | null {
     if (stored === undefined || originsOf(stored) !== originsOf(provider)) return null;
-    const { first, pool } = this.credentials.at(provider);
+    const { first, pool } = this.credentials.credentialsFor(provider);
     return first ?? pool[0]?.token ?? null;
   }
 }
 
 function callOf(
   { provider, model, region }: ProbeInput,
-  { style, dialect, operation, body, credential }: Omit<Probe, 'call'>,
+  { style, dialect, operation, body, credential }: Omit<PreparedProbe, 'call'>,
 ) {
   const lane: LaneView = {
     id: 0,
@@ -191,18 +190,22 @@ const byKind: Readonly<Record<string, ProbeFailure>> = {
   not_found: 'model',
 };
 
-type Judgement = Pick<ProbeResult, 'failure' | 'message'>;
+type ProbeVerdict = Pick<ProbeResult, 'failure' | 'message'>;
 
-function judged({ style, dialect }: Probe, answer: WholeAnswer, secrets: CallSecrets): Judgement {
-  if (answer.status >= 300 && answer.status < 400)
+function judgeResponse(
+  { style, dialect }: PreparedProbe,
+  response: SupplierResponse,
+  secrets: CallSecrets,
+): ProbeVerdict {
+  if (response.status >= 300 && response.status < 400)
     return { failure: 'shape', message: 'The supplier answered with a redirect, which is not followed.' };
-  if (answer.status >= 400) {
-    const { kind, message } = judgeAnswer(style, answer, secrets);
+  if (response.status >= 400) {
+    const { kind, message } = judgeErrorResponse(style, response, secrets);
     return { failure: byKind[kind] ?? 'request', message: message === '' ? null : message };
   }
-  const lack = lackOf(dialect, jsonOf(answer.body));
-  if (lack === undefined) return { failure: null, message: null };
-  return { failure: 'shape', message: `The answer has no list "${lack}".` };
+  const missing = missingList(dialect, jsonOf(response.body));
+  if (missing === undefined) return { failure: null, message: null };
+  return { failure: 'shape', message: `The answer has no list "${missing}".` };
 }
 
 function jsonOf(body: Buffer): unknown {

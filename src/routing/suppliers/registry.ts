@@ -1,6 +1,6 @@
 import type * as contract from '#extension';
 import type { CredentialKind, LaneView, ModelKind, ModelView, ProviderView } from '../../catalogue';
-import { ExtensionRefused, type Owned } from '../../extensions';
+import { ExtensionRefused, type ExtensionPart } from '../../extensions';
 import { fault } from '../../kernel';
 import type { Wire } from '../../vendors';
 import { bedrock } from './bedrock/bedrock';
@@ -12,7 +12,7 @@ import {
   type Operations,
   type PictureRule,
   picturesOf,
-  type SupplierStyle,
+  type CoreStyle,
   type WireDialect,
 } from './kit';
 import { messagesStyle } from './messages-style/messages-style';
@@ -23,8 +23,7 @@ import { wireFor, type WireNeeds } from './wire';
 
 const CORE = 'core';
 
-/** What the service itself brings; extensions register beside these in the same way. */
-const coreStyles: readonly Owned<SupplierStyle>[] = [
+const coreStyles: readonly ExtensionPart<CoreStyle>[] = [
   openaiStyle,
   messagesStyle,
   geminiStyle,
@@ -35,55 +34,53 @@ const coreStyles: readonly Owned<SupplierStyle>[] = [
 ].map((part) => ({ extension: CORE, name: `${CORE}/${part.name}`, part }));
 
 export class SupplierStyles {
-  private readonly owned = new Map<string, Owned<SupplierStyle>>();
-  /** Asked for several times a request; a provider's views are replaced, never changed. */
-  private readonly served = new WeakMap<ProviderView, Operations>();
+  private readonly styles = new Map<string, ExtensionPart<CoreStyle>>();
+  /** Cached because it is needed several times per request; a provider's views are replaced, never changed. */
+  private readonly operationsCache = new WeakMap<ProviderView, Operations>();
 
   constructor(
-    extensions: readonly Owned<contract.SupplierStyle>[] = [],
+    extensions: readonly ExtensionPart<contract.SupplierStyle>[] = [],
     report: ReportFailure = () => undefined,
   ) {
     for (const style of coreStyles) this.register(style);
     for (const style of extensions) this.register({ ...style, part: guardedStyle(style, report) });
   }
 
-  /** Two styles of one name would make it a matter of order which of them gets the secrets. */
-  private register(style: Owned<SupplierStyle>): void {
+  /** Refuses two styles of the same name, since registration order would decide which one gets the secrets. */
+  private register(style: ExtensionPart<CoreStyle>): void {
     const { name } = style.part;
-    const other = this.owned.get(name);
+    const other = this.styles.get(name);
     if (other !== undefined)
       throw new ExtensionRefused(
         style.extension,
         `its style of suppliers ${name} has the name of one of ${other.extension}; names in gateway.yaml mean one style`,
       );
-    this.owned.set(name, style);
+    this.styles.set(name, style);
   }
 
   get names(): string[] {
-    return [...this.owned.keys()];
+    return [...this.styles.keys()];
   }
 
-  of(provider: ProviderView): SupplierStyle {
+  of(provider: ProviderView): CoreStyle {
     const style = this.styleNamed(provider.style);
     if (style !== undefined) return style;
     throw fault('configuration_error', { details: { provider: provider.name, style: provider.style } });
   }
 
-  private styleNamed(name: string): SupplierStyle | undefined {
-    return this.owned.get(name)?.part;
+  private styleNamed(name: string): CoreStyle | undefined {
+    return this.styles.get(name)?.part;
   }
 
-  /** What suppliers of a style are paid with; undefined for a style that there is not. */
-  kindFor(name: string): CredentialKind | undefined {
+  credentialKindOf(name: string): CredentialKind | undefined {
     return this.styleNamed(name)?.credential;
   }
 
-  /** The supplier of a lane bills pictures by this rule. */
   picturesFor(lane: LaneView): PictureRule {
     return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.facts);
   }
 
-  /** Whether a lane is known to take a field that its dialect does not know: its style or the operator says so. */
+  /** Whether a lane accepts a field outside its dialect, according to its style or the operator. */
   takesField({ provider, facts }: LaneView, operation: OperationName, name: string): boolean {
     if (facts.harmlessFields?.includes(name) === true) return true;
     if (this.of(provider).fields(provider).own(operation).includes(name)) return true;
@@ -91,39 +88,43 @@ export class SupplierStyles {
     return Array.isArray(extra) && extra.includes(name);
   }
 
-  /** Whether the supplier refuses fields that it does not know, so that none of them has an unseen effect. */
+  /** Whether the supplier refuses unknown fields, so that none has an unnoticed effect. */
   validatesFields(provider: ProviderView): boolean {
     return this.of(provider).fields(provider).validates;
   }
 
-  /** A lane is asked in this dialect for the request; undefined when its provider does not serve the operation. */
+  /** The dialect in which a lane is called for the request; undefined if its provider does not serve the operation. */
   wireFor(lane: LaneView, operation: OperationName, needs: WireNeeds): WireDialect | undefined {
-    const usual = this.dialectFor(lane.provider, operation);
-    // Only a supplier that serves both has a choice.
+    const defaultDialect = this.dialectFor(lane.provider, operation);
+    // Only a supplier that serves both chat and responses has a choice.
     const hasChoice = this.dialectFor(lane.provider, 'responses') === 'responses';
-    return usual === undefined || !hasChoice ? usual : wireFor(lane, operation, usual, needs);
+    return defaultDialect === undefined || !hasChoice
+      ? defaultDialect
+      : wireFor(lane, operation, defaultDialect, needs);
   }
 
-  /** Conversations are asked for in this dialect although another was chosen; null where the choice holds. */
-  spokenInsteadOf(wire: Wire | null, provider: ProviderView): WireDialect | null {
-    const usual = this.dialectFor(provider, 'chat');
+  /** The dialect that conversations use instead of the chosen one; null if the choice is available. */
+  dialectInsteadOf(wire: Wire | null, provider: ProviderView): WireDialect | null {
+    const defaultDialect = this.dialectFor(provider, 'chat');
     const hasChoice = this.dialectFor(provider, 'responses') === 'responses';
-    return wire === null || hasChoice || usual === undefined || usual === wire ? null : usual;
+    return wire === null || hasChoice || defaultDialect === undefined || defaultDialect === wire
+      ? null
+      : defaultDialect;
   }
 
-  /** Kind of a model as callers see it: one whose lanes serve agents alone answers no other route. */
+  /** Kind of a model as callers see it: a model whose lanes serve only agents responds on no other route. */
   kindOf({ kind, lanes }: Pick<ModelView, 'kind' | 'lanes'>): ModelKind | 'native' {
     const servesAgentsOnly = ({ provider }: LaneView): boolean =>
       this.dialectFor(provider, 'chat') === undefined && this.dialectFor(provider, 'native') !== undefined;
     return kind === 'chat' && lanes.length > 0 && lanes.every(servesAgentsOnly) ? 'native' : kind;
   }
 
-  /** A provider would be asked in this dialect; undefined when it does not serve the operation. */
+  /** The dialect of a provider for the operation; undefined if it does not serve it. */
   dialectFor(provider: ProviderView, operation: OperationName): WireDialect | undefined {
-    const known = this.served.get(provider);
-    if (known !== undefined) return known[operation];
-    const served = this.styleNamed(provider.style)?.operations(provider);
-    if (served !== undefined) this.served.set(provider, served);
-    return served?.[operation];
+    const cached = this.operationsCache.get(provider);
+    if (cached !== undefined) return cached[operation];
+    const operations = this.styleNamed(provider.style)?.operations(provider);
+    if (operations !== undefined) this.operationsCache.set(provider, operations);
+    return operations?.[operation];
   }
 }

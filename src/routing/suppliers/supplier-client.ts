@@ -10,40 +10,35 @@ import {
 import { dialects, type Dropped, type SupplierError } from '../../protocol';
 import {
   CallSecrets,
-  judgeAnswer,
-  type OutgoingCall,
-  type PreparedCall,
-  type SupplierStyle,
+  judgeErrorResponse,
+  type StyleCall,
+  type PreparedStyleCall,
+  type CoreStyle,
   redactedError,
   type WireDialect,
 } from './kit';
 import { PooledCall } from './native-oauth/pooled-call';
 import { TokenPool } from './native-oauth/token-pool';
 import { SupplierStyles } from './registry';
-import { type AnswerHead, SupplierExchange } from './supplier-exchange';
-import { unwrappingFor } from './unwrapping';
+import { type ResponseHead, SupplierExchange } from './supplier-exchange';
+import { unwrapperFor } from './response-unwrapper';
 
-/** A call may take so long, and is asked whether it is still to be sent once it can be. */
+/** Deadlines of a call, and a check directly before sending whether it is still wanted. */
 export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs' | 'changedMind'>;
 
-/** A call without what this client adds: the secret and the time. */
-export type SupplierCallInput = Omit<OutgoingCall, 'credential' | 'now'>;
+export type SupplierCallInput = Omit<StyleCall, 'credential' | 'now'>;
 
 export interface SentCall {
   readonly exchange: SupplierExchange;
-  /** The answer is written in this dialect. */
   readonly dialect: WireDialect;
-  /** The supplier did not get these parts of the body. */
   readonly dropped: readonly Dropped[];
-  /** These secrets must not be passed on in the answer when it is a failure. */
+  /** Secrets to be redacted from a failed response before it is passed on. */
   readonly secrets: CallSecrets;
-  /** A refusal means this. */
-  judge(head: AnswerHead, body: Buffer): SupplierError;
-  /** A body with a successful status says that this went wrong, if it does. */
-  errorIn(head: AnswerHead, body: unknown): SupplierError | undefined;
+  judge(head: ResponseHead, body: Buffer): SupplierError;
+  /** The error that a body with a successful status reports, if any. */
+  errorIn(head: ResponseHead, body: unknown): SupplierError | undefined;
 }
 
-/** Sends requests to suppliers over a transport that outlives them. */
 @Injectable()
 export class SupplierClient {
   constructor(
@@ -54,9 +49,8 @@ export class SupplierClient {
   ) {}
 
   /**
-   * Sends a call with the supplier's secret. It requires proof of a hold, so that no route can call a supplier
-   * without money set aside. Before sending it fails with a fault; later failures reach the exchange. The provider's
-   * deadlines take precedence over the given ones. Only a token pool makes it asynchronous, for a renewal.
+   * Sends a call with the supplier's secret; the hold proves that money is reserved. Throws faults that occur before
+   * sending; asynchronous only if a token pool has to renew a token.
    */
   open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
     const { provider } = input.lane;
@@ -66,13 +60,13 @@ export class SupplierClient {
     const prepared = prepare(style, input, credential);
     const secrets = new CallSecrets();
     secrets.add(credential, prepared.headers);
-    return sent(style, input, { prepared, secrets }, (handler) =>
+    return sendCall(style, input, { prepared, secrets }, (handler) =>
       this.send(input, prepared, deadlines, handler),
     );
   }
 
   private async openPooled(
-    style: SupplierStyle,
+    style: CoreStyle,
     input: SupplierCallInput,
     deadlines: CallDeadlines,
   ): Promise<SentCall> {
@@ -81,7 +75,7 @@ export class SupplierClient {
     try {
       const first = prepare(style, input, lease.token);
       const secrets = new CallSecrets();
-      return sent(style, input, { prepared: first, secrets }, (handler) =>
+      return sendCall(style, input, { prepared: first, secrets }, (handler) =>
         new PooledCall(provider, this.tokens, handler, (token, listener) => {
           const prepared = token === lease.token ? first : prepare(style, input, token);
           secrets.add(token, prepared.headers);
@@ -96,8 +90,8 @@ export class SupplierClient {
 
   private send(
     { lane }: SupplierCallInput,
-    { url, method, headers, body }: PreparedCall,
-    usual: CallDeadlines,
+    { url, method, headers, body }: PreparedStyleCall,
+    deadlines: CallDeadlines,
     handler: SupplierHandler,
   ): SupplierCall {
     const { firstByte, idle, total } = lane.provider.timeouts;
@@ -106,17 +100,17 @@ export class SupplierClient {
       method,
       headers,
       body,
-      firstByteMs: firstByte ?? usual.firstByteMs,
-      idleMs: idle ?? usual.idleMs,
-      totalMs: total ?? usual.totalMs,
-      changedMind: usual.changedMind,
+      firstByteMs: firstByte ?? deadlines.firstByteMs,
+      idleMs: idle ?? deadlines.idleMs,
+      totalMs: total ?? deadlines.totalMs,
+      changedMind: deadlines.changedMind,
       egress: this.credentials.egressOf(lane.provider),
     };
     return this.transport.dispatch(request, handler);
   }
 
-  private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {
-    const { first, state } = this.credentials.at(provider);
+  private credentialFor(style: CoreStyle, { provider }: LaneView): Credential | null {
+    const { first, state } = this.credentials.credentialsFor(provider);
     if (first !== null) return first;
     // A configured but unreadable secret is an error: the call is not sent without it.
     if (state === 'missing' && !style.needsCredential(provider)) return null;
@@ -124,32 +118,32 @@ export class SupplierClient {
   }
 }
 
-/** A style reads refusals; a failed answer of a dialect has a form of its own. */
-const ownError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
+/** A style reads refusals; a failed response of a dialect has its own error format. */
+const dialectError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
   dialect === 'responses' || dialect === 'messages' ? dialects[dialect].readError(body) : undefined;
 
 const prepare = (
-  style: SupplierStyle,
+  style: CoreStyle,
   input: SupplierCallInput,
   credential: Credential | null,
-): PreparedCall => style.prepare({ ...input, credential, now });
+): PreparedStyleCall => style.prepare({ ...input, credential, now });
 
 const now = (): Date => new Date();
 
-function sent(
-  style: SupplierStyle,
+function sendCall(
+  style: CoreStyle,
   { operation, stream, wire: dialect }: SupplierCallInput,
-  { prepared: { dropped }, secrets }: { readonly prepared: PreparedCall; readonly secrets: CallSecrets },
+  { prepared: { dropped }, secrets }: { readonly prepared: PreparedStyleCall; readonly secrets: CallSecrets },
   dispatch: (handler: SupplierHandler) => SupplierCall,
 ): SentCall {
   return {
-    exchange: new SupplierExchange(unwrappingFor(style, { operation, stream })).begin(dispatch),
+    exchange: new SupplierExchange(unwrapperFor(style, { operation, stream })).start(dispatch),
     dialect,
     dropped,
     secrets,
-    judge: (head, body) => judgeAnswer(style, { ...head, body }, secrets),
+    judge: (head, body) => judgeErrorResponse(style, { ...head, body }, secrets),
     errorIn: ({ headers }, body) => {
-      const error = style.readError(body, headers) ?? ownError(dialect, body);
+      const error = style.readError(body, headers) ?? dialectError(dialect, body);
       return error && redactedError(secrets, error);
     },
   };

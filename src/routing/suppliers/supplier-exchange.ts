@@ -1,99 +1,96 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault, fault } from '../../kernel';
 import { errorCode, type SupplierCall, type SupplierHandler } from '../../platform';
-import type { Unwrapping } from './unwrapping';
+import type { ResponseUnwrapper } from './response-unwrapper';
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** An answer that nothing is done with before it is whole. */
-export interface WholeAnswer extends AnswerHead {
+export interface SupplierResponse extends ResponseHead {
   readonly body: Buffer;
 }
 
-/** The reader takes a supplier's answer as it comes. `data` answers false while it cannot take more. */
-export interface AnswerReader {
+/** Receives a supplier's response in chunks. `data` returns false while the reader cannot take more. */
+export interface ExchangeReader {
   data(chunk: Buffer): boolean;
   end(): void;
   broken(cause: Fault): void;
 }
 
-const LARGEST_ANSWER = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** A supplier may send so much, for so long, after an answer that is whole. */
-const MOST_AFTER_END = 64 * 1024;
-const LONGEST_AFTER_END_MS = 1_000;
+/** Maximum number of bytes, and maximum time, that a supplier can keep sending after a complete response. */
+const MAX_BYTES_AFTER_END = 64 * 1024;
+const MAX_TIME_AFTER_END_MS = 1_000;
 
-type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
+type ExchangeEnding = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
 
 interface HeadWaiter {
-  readonly resolve: (head: AnswerHead) => void;
+  readonly resolve: (head: ResponseHead) => void;
   readonly reject: (cause: Fault) => void;
 }
 
 /**
- * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes to a
- * reader, which may attach later and apply back-pressure.
+ * A single call to a supplier, from the request to the last byte of the response. The head is a promise; the body goes
+ * to a reader, which can be attached later and apply back-pressure.
  */
 export class SupplierExchange implements SupplierHandler {
-  private known: AnswerHead | null = null;
+  private receivedHead: ResponseHead | null = null;
   private waiter: HeadWaiter | null = null;
-  private reader: AnswerReader | null = null;
-  private readonly early: Buffer[] = [];
-  private ending: Ending | null = null;
-  private refused: Fault | null = null;
+  private reader: ExchangeReader | null = null;
+  private readonly earlyChunks: Buffer[] = [];
+  private ending: ExchangeEnding | null = null;
+  private abortCause: Fault | null = null;
   private call: SupplierCall | null = null;
-  private unwrapping: Unwrapping | undefined;
+  private unwrapping: ResponseUnwrapper | undefined;
 
-  /** `wrapped` takes an answer out of what the supplier wraps it in. */
-  constructor(private readonly wrapped?: Unwrapping) {}
+  /** `responseUnwrapper` removes the supplier's wrapping from a successful response. */
+  constructor(private readonly responseUnwrapper?: ResponseUnwrapper) {}
 
-  /** It resolves when the supplier begins to answer. */
-  get head(): Promise<AnswerHead> {
+  /** Resolves when the supplier starts to respond. */
+  get head(): Promise<ResponseHead> {
     return new Promise((resolve, reject) => {
-      if (this.known !== null) resolve(this.known);
+      if (this.receivedHead !== null) resolve(this.receivedHead);
       else if (this.ending !== null) reject(causeOf(this.ending));
       else this.waiter = { resolve, reject };
     });
   }
 
-  /** Bytes may have left: the supplier may be at work. */
-  get begun(): boolean {
-    return this.call?.begun ?? false;
+  /** Whether bytes were possibly sent, so that the supplier might be processing the request. */
+  get hasStarted(): boolean {
+    return this.call?.hasStarted ?? false;
   }
 
-  /** Begins the call; what it is sent to reports to this exchange from then on. */
-  begin(dispatch: (handler: SupplierHandler) => SupplierCall): this {
+  /** Starts the call; `dispatch` must report to the given handler, which is this exchange. */
+  start(dispatch: (handler: SupplierHandler) => SupplierCall): this {
     this.call = dispatch(this);
     return this;
   }
 
-  /** Stops the call at once; the supplier sees its connection close. */
+  /** Stops the call immediately; the supplier sees its connection close. */
   abort(cause: Fault): void {
-    this.refused ??= cause;
+    this.abortCause ??= cause;
     this.call?.abort(cause);
   }
 
-  /** Hands over the body: what has come already, then the rest as it comes. */
-  read(reader: AnswerReader): void {
+  /** Passes the body to a reader: received chunks first, then the rest as it arrives. */
+  attachReader(reader: ExchangeReader): void {
     this.reader = reader;
-    for (const chunk of this.early.splice(0)) this.pass(chunk);
+    for (const chunk of this.earlyChunks.splice(0)) this.deliver(chunk);
     if (this.ending !== null) this.report(this.ending);
   }
 
-  /** The whole body, for answers that are read before anything is decided. */
-  async whole(limit = LARGEST_ANSWER): Promise<Buffer> {
-    return (await this.complete(limit)).body;
+  async readBody(limit = MAX_RESPONSE_BYTES): Promise<Buffer> {
+    return (await this.readResponse(limit)).body;
   }
 
-  /** It resolves with head and body at once. */
-  complete(limit = LARGEST_ANSWER): Promise<WholeAnswer> {
+  readResponse(limit = MAX_RESPONSE_BYTES): Promise<SupplierResponse> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      this.read({
+      this.attachReader({
         data: (chunk) => {
           size += chunk.length;
           if (size > limit) this.abort(fault('provider_response_too_large'));
@@ -101,9 +98,9 @@ export class SupplierExchange implements SupplierHandler {
           return true;
         },
         end: () => {
-          const { status, headers } = this.known!;
-          const only = chunks.length === 1 ? chunks[0] : undefined;
-          resolve({ status, headers, body: only ?? Buffer.concat(chunks, size) });
+          const { status, headers } = this.receivedHead!;
+          const onlyChunk = chunks.length === 1 ? chunks[0] : undefined;
+          resolve({ status, headers, body: onlyChunk ?? Buffer.concat(chunks, size) });
         },
         broken: reject,
       });
@@ -111,19 +108,19 @@ export class SupplierExchange implements SupplierHandler {
   }
 
   /**
-   * The answer is whole, and the rest is not read. A little more is let pass, so that the connection can be used again; a
-   * supplier that does not end its body then is left.
+   * Ends a complete response without reading the rest. A little more is accepted, so that the connection can be reused;
+   * a supplier that then still does not end its body is aborted.
    */
   release(): void {
     if (this.ending !== null) return;
-    let left = MOST_AFTER_END;
-    const leave = (): void => this.abort(fault('upstream_invalid_response'));
-    const timer = setTimeout(leave, LONGEST_AFTER_END_MS).unref();
+    let remaining = MAX_BYTES_AFTER_END;
+    const abandon = (): void => this.abort(fault('upstream_invalid_response'));
+    const timer = setTimeout(abandon, MAX_TIME_AFTER_END_MS).unref();
     const stop = (): void => clearTimeout(timer);
     this.reader = {
       data: ({ length }) => {
-        left -= length;
-        if (left < 0) leave();
+        remaining -= length;
+        if (remaining < 0) abandon();
         return true;
       },
       end: stop,
@@ -132,24 +129,23 @@ export class SupplierExchange implements SupplierHandler {
     this.resume();
   }
 
-  /** The reader can take more again. */
   resume(): void {
     this.call?.resume();
   }
 
   onHead(status: number, headers: IncomingHttpHeaders): void {
-    this.unwrapping = status < 300 ? this.wrapped : undefined;
+    this.unwrapping = status < 300 ? this.responseUnwrapper : undefined;
     const { contentType } = this.unwrapping ?? {};
-    this.known = {
+    this.receivedHead = {
       status,
       headers: contentType === undefined ? headers : { ...headers, 'content-type': contentType },
     };
-    this.waiter?.resolve(this.known);
+    this.waiter?.resolve(this.receivedHead);
   }
 
   onData(chunk: Buffer): void {
     const piece = this.unwrapping?.push(chunk) ?? chunk;
-    if (!(piece instanceof Fault)) return this.pass(piece);
+    if (!(piece instanceof Fault)) return this.deliver(piece);
     this.finish({ kind: 'broken', cause: piece });
     this.abort(piece);
   }
@@ -157,42 +153,42 @@ export class SupplierExchange implements SupplierHandler {
   onEnd(): void {
     const last = this.unwrapping?.end();
     if (last instanceof Fault) return this.finish({ kind: 'broken', cause: last });
-    if (last !== undefined) this.pass(last);
+    if (last !== undefined) this.deliver(last);
     this.finish({ kind: 'end' });
   }
 
   onBroken(error: Error): void {
-    this.finish({ kind: 'broken', cause: this.refused ?? brokenConnection(error) });
+    this.finish({ kind: 'broken', cause: this.abortCause ?? brokenConnection(error) });
   }
 
-  private pass(chunk: Buffer): void {
+  private deliver(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    if (this.reader === null) this.early.push(chunk);
+    if (this.reader === null) this.earlyChunks.push(chunk);
     else if (!this.reader.data(chunk)) this.call?.pause();
   }
 
-  private finish(ending: Ending): void {
+  private finish(ending: ExchangeEnding): void {
     if (this.ending !== null) return;
     this.ending = ending;
-    if (this.known === null) this.waiter?.reject(causeOf(ending));
+    if (this.receivedHead === null) this.waiter?.reject(causeOf(ending));
     this.report(ending);
   }
 
-  private report(ending: Ending): void {
-    if (ending.kind === 'end' && this.known !== null) this.reader?.end();
+  private report(ending: ExchangeEnding): void {
+    if (ending.kind === 'end' && this.receivedHead !== null) this.reader?.end();
     else this.reader?.broken(causeOf(ending));
   }
 }
 
-const causeOf = (ending: Ending): Fault =>
+const causeOf = (ending: ExchangeEnding): Fault =>
   ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable');
 
 const timeOuts = new Set(['ETIMEDOUT', 'SUPPLIER_DEADLINE']);
 
-/** An answer came, and it breaks the rules of HTTP. */
-const BROKEN_ANSWER = 'SUPPLIER_BROKEN_ANSWER';
+/** Error code of a response that violates HTTP. */
+const BROKEN_RESPONSE = 'SUPPLIER_BROKEN_ANSWER';
 
-/** This process or this machine may open nothing more: no fault of the supplier, who was not even asked. */
+/** Error codes for exhausted file descriptors of this process or machine; the supplier was not called. */
 const outOfDescriptors = new Set(['EMFILE', 'ENFILE']);
 
 function brokenConnection(error: Error): Fault {
@@ -205,6 +201,6 @@ function brokenConnection(error: Error): Fault {
       retryAfterSeconds: 1,
       cause: error,
     });
-  if (code === BROKEN_ANSWER) return fault('upstream_invalid_response', { cause: error });
+  if (code === BROKEN_RESPONSE) return fault('upstream_invalid_response', { cause: error });
   return fault(timeOuts.has(code) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
 }

@@ -1,12 +1,12 @@
 import type { LaneView } from '../../catalogue';
 import type { OperationName, WireDialect } from './kit';
 
-/** These parts of a request decide which of its supplier's wires takes it. */
+/** Properties of a request that decide between the dialects of its supplier. */
 export interface WireNeeds {
   readonly tools: boolean;
-  /** The effort in the caller's word; null where it names none. */
+  /** The effort as named by the caller; null if none. */
   readonly effort: string | null;
-  /** It asks for thinking, by an effort or in another way. */
+  /** Whether the request asks for thinking, by an effort or otherwise. */
   readonly thinks: boolean;
 }
 
@@ -15,18 +15,19 @@ export const NO_NEEDS: WireNeeds = { tools: false, effort: null, thinks: false }
 const CONVERSATIONS: ReadonlySet<OperationName> = new Set(['chat', 'messages', 'responses']);
 
 /**
- * A supplier that speaks chat and responses takes a request on one wire: as the operator says, else as the model's
- * vendor does. Callers of messages get responses where the model reasons, for chat gives them no reasoning.
+ * For a supplier of both chat and responses, chooses one: as configured by the operator, otherwise as documented by the
+ * model's vendor. Callers of messages get responses for reasoning models, since chat would give them no reasoning.
  */
 export function wireFor(
   { wire, facts }: LaneView,
   operation: OperationName,
-  usual: WireDialect,
+  defaultDialect: WireDialect,
   needs: WireNeeds,
 ): WireDialect {
-  if (!CONVERSATIONS.has(operation) || (usual !== 'chat' && usual !== 'responses')) return usual;
+  if (!CONVERSATIONS.has(operation) || (defaultDialect !== 'chat' && defaultDialect !== 'responses'))
+    return defaultDialect;
   if (wire !== null) return wire;
-  if (usual === 'responses') return usual;
+  if (defaultDialect === 'responses') return defaultDialect;
   if (isRefusedInChat(facts, needs)) return 'responses';
   const isReasoning = facts.thinking !== undefined && (needs.tools || needs.thinks);
   return operation === 'messages' && isReasoning ? 'responses' : 'chat';

@@ -1,94 +1,93 @@
-import type { Current, CurrentLane, CurrentModel, CurrentProvider } from '../../catalogue';
+import type { CurrentCatalogue, CurrentLane, CurrentModel, CurrentProvider } from '../../catalogue';
 import { versionOf } from '../../kernel';
 import {
   type FactsOverride,
   laneFacts,
   type LaneFacts,
-  type ToldDifference,
-  toldDifferences,
+  type ListDifference,
+  listDifferences,
 } from '../../vendors';
 import type { ModelLists } from './model-lists';
 
-/** It is one model of the catalogue beside what the vendor of one of its lanes says. */
 export interface ComparedModel {
   readonly model: string;
   readonly managed: boolean;
   readonly upstreamModel: string;
-  /** False: the vendor has no model of this name, or no longer. */
+  /** False if the vendor has no model of this name, or no longer. */
   readonly listed: boolean;
-  readonly differences: readonly ToldDifference[];
-  /** A hash of what differs, so that nothing is taken over but what was shown. */
+  readonly differences: readonly ListDifference[];
+  /** Hash of the differences, which ensures that only differences shown to the operator are applied. */
   readonly version: string;
 }
 
 export interface ComparedProvider {
   readonly provider: string;
-  /** It is null where the vendor could not be asked. */
+  /** Null if the vendor's list could not be read. */
   readonly listed: number | null;
   readonly problem: string | null;
   readonly models: readonly ComparedModel[];
 }
 
-/** Every provider that is in use and has a list of models, or the one of this name. */
+/** Compares every active provider with a list of models, or only the named one. */
 export async function compareWithVendors(
   lists: ModelLists,
-  current: Current,
+  current: CurrentCatalogue,
   only?: string,
 ): Promise<readonly ComparedProvider[]> {
-  const asked = [...current.providers.values()].filter((provider) =>
+  const providers = [...current.providers.values()].filter((provider) =>
     only === undefined
       ? provider.visible && lists.hasList(provider) && lanesAt(provider, current).length > 0
       : provider.name === only,
   );
-  return Promise.all(asked.map((provider) => compareProvider(lists, provider, current)));
+  return Promise.all(providers.map((provider) => compareProvider(lists, provider, current)));
 }
 
 async function compareProvider(
   lists: ModelLists,
   provider: CurrentProvider,
-  current: Current,
+  current: CurrentCatalogue,
 ): Promise<ComparedProvider> {
   const lanes = lanesAt(provider, current);
-  const told = await lists.read(
+  const list = await lists.read(
     provider,
     lanes.map(({ lane }) => lane.upstreamModel),
   );
-  if (!told.ok) return { provider: provider.name, listed: null, problem: told.error, models: [] };
+  if (!list.ok) return { provider: provider.name, listed: null, problem: list.error, models: [] };
   const models = lanes.map(({ model, lane }): ComparedModel => {
-    const found = told.value.models.get(lane.upstreamModel) ?? null;
+    const listedModel = list.value.models.get(lane.upstreamModel) ?? null;
     const all = model.lanes.map((one) => factsOfLane(model, one));
-    const differences = found === null ? [] : toldDifferences(found, factsOfLane(model, lane), all);
+    const differences =
+      listedModel === null ? [] : listDifferences(listedModel, factsOfLane(model, lane), all);
     return {
       model: model.name,
       managed: model.managed,
       upstreamModel: lane.upstreamModel,
-      listed: found !== null,
+      listed: listedModel !== null,
       differences,
       version: versionOf({ differences }),
     };
   });
-  return { provider: provider.name, listed: told.value.listed, problem: null, models };
+  return { provider: provider.name, listed: list.value.listed, problem: null, models };
 }
 
-/** This provider serves these lanes, each of its names once a model. */
 function lanesAt(
   { name }: CurrentProvider,
-  { models }: Current,
+  { models }: CurrentCatalogue,
 ): { model: CurrentModel; lane: CurrentLane }[] {
   return [...models.values()]
     .filter(({ state }) => state === 'active' || state === 'hidden')
     .flatMap((model) => {
       const lanes = model.lanes.filter(({ provider, enabled }) => enabled && provider === name);
-      const once = new Map(lanes.map((lane) => [lane.upstreamModel, lane]));
-      return [...once.values()].map((lane) => ({ model, lane }));
+      const uniqueLanes = new Map(lanes.map((lane) => [lane.upstreamModel, lane]));
+      return [...uniqueLanes.values()].map((lane) => ({ model, lane }));
     });
 }
 
 const factsOfLane = (model: CurrentModel, lane: CurrentLane): LaneFacts =>
   laneFacts(lane.facts ?? lane.upstreamModel, model.facts);
 
-/** These facts may be taken over; the amount set aside is lowered only where the operator says so. */
-export function factsToTake({ differences }: ComparedModel, lower: boolean): FactsOverride {
-  const taken = differences.filter(({ lowers }) => lower || !lowers).map(({ change }) => change ?? {});
-  return Object.assign({}, ...taken) as FactsOverride;
+/** The facts that can be applied; those that lower the hold only if the operator allows it. */
+export function applicableFacts({ differences }: ComparedModel, allowLower: boolean): FactsOverride {
+  const changes = differences.filter(({ lowers }) => allowLower || !lowers).map(({ change }) => change ?? {});
+  return Object.assign({}, ...changes) as FactsOverride;
 }

@@ -3,20 +3,20 @@ import { CHECKED } from './checked';
 
 const SITE = 'https://platform.claude.com/docs/en/models';
 const SKILL = 'https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/model-migration.md';
-/** Typings of the package `@ai-sdk/amazon-bedrock` 5.0.101 name the ids of Bedrock. */
+/** Ids of Bedrock, as in the typings of `@ai-sdk/amazon-bedrock` 5.0.101. */
 const bedrock = (name: string): readonly string[] => [`anthropic.${name}`, `us.anthropic.${name}`];
 
 const upToXhigh: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 const upToMax: readonly Effort[] = ['low', 'medium', 'high', 'max'];
 
-/** A larger picture is scaled down first: https://platform.claude.com/docs/en/build-with-claude/vision. */
+/** Larger images are scaled down first: https://platform.claude.com/docs/en/build-with-claude/vision. */
 const picturesBefore47: PictureFacts = { kind: 'squares', side: 27, most: 1_600 };
 const picturesSince47: PictureFacts = { kind: 'squares', side: 28, most: 4_784 };
 
-type Row = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
+type AnthropicModelRow = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
 
-/** A million tokens of context, and no sampling and no prefill. */
-const since47 = (row: Row): ModelFacts => ({
+/** A million tokens of context; no sampling parameters and no prefill. */
+const since47 = (row: AnthropicModelRow): ModelFacts => ({
   vendor: 'anthropic',
   window: 1_000_000,
   maxOutput: 128_000,
@@ -29,8 +29,8 @@ const since47 = (row: Row): ModelFacts => ({
   ...row,
 });
 
-/** It always thinks, and what it thought is bound to the conversation. */
-const since51 = (usual: Effort, row: Row): ModelFacts =>
+/** Always thinks, and binds its thinking to the conversation. */
+const since51 = (usual: Effort, row: AnthropicModelRow): ModelFacts =>
   since47({
     thinking: { types: ['adaptive'], efforts: upToXhigh, usual, unasked: true, canStop: false },
     forcedTools: false,
@@ -38,7 +38,7 @@ const since51 = (usual: Effort, row: Row): ModelFacts =>
     ...row,
   });
 
-const in46 = (row: Row): ModelFacts => ({
+const in46 = (row: AnthropicModelRow): ModelFacts => ({
   vendor: 'anthropic',
   window: 1_000_000,
   maxOutput: 128_000,
@@ -59,10 +59,10 @@ const in46 = (row: Row): ModelFacts => ({
   ...row,
 });
 
-const in45 = (row: Row, efforts?: readonly Effort[]): ModelFacts => ({
+const in45 = (row: AnthropicModelRow, efforts?: readonly Effort[]): ModelFacts => ({
   vendor: 'anthropic',
   window: 200_000,
-  // https://docs.claude.com/en/docs/build-with-claude/context-windows: what it does today is not said, so it counts.
+  // https://docs.claude.com/en/docs/build-with-claude/context-windows: not documented as withdrawn, so it still counts.
   widened: { 'context-1m-2025-08-07': 1_000_000 },
   maxOutput: 64_000,
   thinking: {

@@ -13,12 +13,14 @@ const command = (id: string, window: number, maxOutput: number, rest: Partial<Mo
   ...rest,
 });
 
-const thinks = { thinking: { types: ['enabled', 'disabled'], unasked: true, canStop: true } } as const;
+const alwaysThinking = {
+  thinking: { types: ['enabled', 'disabled'], unasked: true, canStop: true },
+} as const;
 
 export const cohereModels: readonly ModelFacts[] = [
-  command('command-a-plus-05-2026', 128_000, 64_000, { ...thinks, source: `${DOCS}/command-a-plus` }),
+  command('command-a-plus-05-2026', 128_000, 64_000, { ...alwaysThinking, source: `${DOCS}/command-a-plus` }),
   command('command-a-reasoning-08-2025', 256_000, 32_000, {
-    ...thinks,
+    ...alwaysThinking,
     source: `${DOCS}/command-a-reasoning`,
   }),
   command('command-a-03-2025', 256_000, 8_000, { source: `${DOCS}/command-a` }),

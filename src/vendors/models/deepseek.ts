@@ -7,7 +7,7 @@ const shared = {
   maxOutput: 384_000,
   thinking: {
     types: ['enabled', 'disabled'],
-    // Others are taken and mean one of these.
+    // Other efforts are accepted and mapped to one of these.
     efforts: ['low', 'high', 'max'],
     usual: 'high',
     unasked: true,
@@ -22,7 +22,7 @@ const shared = {
 } as const satisfies Omit<ModelFacts, 'id'>;
 
 export const deepseekModels: readonly ModelFacts[] = [
-  // https://api-docs.deepseek.com/quick_start/pricing.md: earlier names are answered by this one.
+  // https://api-docs.deepseek.com/quick_start/pricing.md: earlier names are served by this model.
   { ...shared, id: 'deepseek-flash', aliases: ['deepseek-v4-flash', 'deepseek-v4-flash-vision-exp'] },
   { ...shared, id: 'deepseek-v4-pro' },
 ];

@@ -1,6 +1,7 @@
 /**
  * Names that SDKs still list although their vendor no longer serves them, by their last day.
- * Sources: https://developers.openai.com/api/docs/deprecations and the typings of openai 7.59.0 and @anthropic-ai/sdk 1.14.0.
+ * Sources: https://developers.openai.com/api/docs/deprecations and the typings of openai 7.59.0 and @anthropic-ai/sdk
+ * 1.14.0.
  */
 const endedByDay: Readonly<Record<string, readonly string[]>> = {
   '2024-09-13': ['gpt-3.5-turbo-16k', 'gpt-3.5-turbo-0301', 'gpt-3.5-turbo-0613', 'gpt-3.5-turbo-16k-0613'],

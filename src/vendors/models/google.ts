@@ -7,27 +7,27 @@ const DEPRECATIONS = 'https://ai.google.dev/gemini-api/docs/deprecations';
 const fromLow: readonly Effort[] = ['low', 'medium', 'high'];
 const fromMinimal: readonly Effort[] = ['minimal', ...fromLow];
 
-type Row = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
+type GoogleModelRow = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
 
-const gemini = (row: Row): ModelFacts => ({
+const gemini = (row: GoogleModelRow): ModelFacts => ({
   vendor: 'google',
   window: 1_048_576,
   maxOutput: 65_536,
   schema: 'google',
-  // There are sixteen tiles of 258 tokens and one for the whole.
+  // Sixteen tiles of 258 tokens, plus one for the complete image.
   pictures: { kind: 'flat', tokens: 17 * 258 },
   checked: CHECKED,
   ...row,
 });
 
-/** They are told how deeply to think in words, and cannot be told not to. */
-const since3 = (efforts: readonly Effort[], usual: Effort | undefined, row: Row): ModelFacts =>
+/** Controlled by thinking levels; thinking cannot be switched off. */
+const since3 = (efforts: readonly Effort[], usual: Effort | undefined, row: GoogleModelRow): ModelFacts =>
   gemini({ thinking: { efforts, ...(usual && { usual }), unasked: true, canStop: false }, ...row });
 
-/** They are told in tokens. */
-const in25 = (least: number, most: number, row: Row): ModelFacts =>
+/** Controlled by a token budget. */
+const in25 = (minBudget: number, maxBudget: number, row: GoogleModelRow): ModelFacts =>
   gemini({
-    thinking: { budget: { least, most }, unasked: true, canStop: least === 0 },
+    thinking: { budget: { least: minBudget, most: maxBudget }, unasked: true, canStop: minBudget === 0 },
     sampling: 'free',
     ...row,
   });
@@ -88,7 +88,7 @@ export const googleModels: readonly ModelFacts[] = [
   }),
   gemini({
     id: 'gemini-2.5-flash-lite',
-    // No budget is no thinking, and the least that is taken otherwise is 512.
+    // A budget of 0 disables thinking; the smallest other budget is 512.
     thinking: { budget: { least: 0, most: 24_576 }, unasked: false, canStop: true },
     sampling: 'free',
     source: DEPRECATIONS,

@@ -1,14 +1,14 @@
 import type { ModelFacts } from '../facts';
 import { CHECKED } from './checked';
 
-/** https://console.groq.com/docs/openai: answered with 400. */
-const refuses = ['logprobs', 'top_logprobs', 'logit_bias'];
+/** https://console.groq.com/docs/openai: refused with 400. */
+const refusedFields = ['logprobs', 'top_logprobs', 'logit_bias'];
 
 const hosted = (id: string, rest: Partial<ModelFacts>): ModelFacts => ({
   id,
   vendor: 'groq',
   chat: 'free',
-  chatRefuses: refuses,
+  chatRefuses: refusedFields,
   source: 'https://console.groq.com/docs/models.md',
   checked: CHECKED,
   ...rest,

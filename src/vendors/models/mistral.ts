@@ -13,7 +13,7 @@ const mistral = (
   ...(efforts && {
     thinking: { efforts, unasked: efforts[0] !== 'none', canStop: efforts[0] === 'none' },
   }),
-  // A picture has 1,024 pixels in squares of 16, and a mark at the end of each row.
+  // 1,024 pixels in squares of 16, and a mark at the end of each row.
   pictures: { kind: 'flat', tokens: 64 * 65 },
   chat: 'free',
   source: CATALOGUE,

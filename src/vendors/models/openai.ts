@@ -9,7 +9,7 @@ const RESPONSES_ONLY = 'https://github.com/langchain-ai/langchain/pull/35594';
 /** https://developers.openai.com/api/docs/guides/images-vision */
 const pictures = {
   tiles85: { kind: 'tiles', base: 85, tile: 170 },
-  // It is billed at 33 times what its pictures take of the window.
+  // Billed at 33 times the tokens that images take of the window.
   tiles4oMini: { kind: 'tiles', base: 2_833, tile: 5_667, factor: 34 },
   tiles75: { kind: 'tiles', base: 75, tile: 150 },
   tiles70: { kind: 'tiles', base: 70, tile: 140 },
@@ -25,14 +25,14 @@ const upTo = {
   max: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
 } as const satisfies Record<string, readonly Effort[]>;
 
-/** `max_completion_tokens` has taken the place of `max_tokens` where a model reasons. */
-const reasoningRefuses = ['max_tokens', 'stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
+/** Reasoning models take `max_completion_tokens` instead of `max_tokens`. */
+const refusedByReasoning = ['max_tokens', 'stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 
 const above272k = { above: 272_000, input: 2, output: 1.5 };
 
-type Row = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
+type OpenaiModelRow = Pick<ModelFacts, 'id' | 'source'> & Partial<ModelFacts>;
 
-const plain = (row: Row): ModelFacts => ({
+const plain = (row: OpenaiModelRow): ModelFacts => ({
   vendor: 'openai',
   sampling: 'free',
   forcedTools: true,
@@ -42,19 +42,19 @@ const plain = (row: Row): ModelFacts => ({
   ...row,
 });
 
-const reasoning = (row: Row): ModelFacts => ({
+const reasoning = (row: OpenaiModelRow): ModelFacts => ({
   vendor: 'openai',
   window: 400_000,
   maxOutput: 128_000,
   forcedTools: true,
-  chatRefuses: reasoningRefuses,
+  chatRefuses: refusedByReasoning,
   schema: 'openai',
   checked: CHECKED,
   ...row,
 });
 
-/** Each of them thinks as much as it is told, and not at all with `none`. */
-const since52 = (row: Row): ModelFacts =>
+/** Effort is honoured; `none` switches thinking off. */
+const since52 = (row: OpenaiModelRow): ModelFacts =>
   reasoning({
     thinking: { efforts: upTo.xhigh, usual: 'none', unasked: false, canStop: true },
     sampling: 'unless-thinking',
@@ -62,8 +62,8 @@ const since52 = (row: Row): ModelFacts =>
     ...row,
   });
 
-/** `none` has to be said, since without a word they think. */
-const since56 = (row: Row): ModelFacts =>
+/** Think by default; `none` must be explicit. */
+const since56 = (row: OpenaiModelRow): ModelFacts =>
   reasoning({
     window: 1_050_000,
     thinking: {
@@ -79,8 +79,8 @@ const since56 = (row: Row): ModelFacts =>
     ...row,
   });
 
-/** They cannot be told not to think. */
-const alwaysThinking = (row: Row): ModelFacts =>
+/** Thinking cannot be switched off. */
+const alwaysThinking = (row: OpenaiModelRow): ModelFacts =>
   reasoning({
     window: 1_050_000,
     thinking: {
@@ -95,7 +95,7 @@ const alwaysThinking = (row: Row): ModelFacts =>
     ...row,
   });
 
-const professional = (row: Row): ModelFacts =>
+const professional = (row: OpenaiModelRow): ModelFacts =>
   reasoning({
     thinking: { efforts: ['medium', 'high', 'xhigh'], unasked: true, canStop: false },
     sampling: 'refused',
@@ -103,7 +103,7 @@ const professional = (row: Row): ModelFacts =>
     ...row,
   });
 
-const in5 = (row: Row): ModelFacts =>
+const in5 = (row: OpenaiModelRow): ModelFacts =>
   reasoning({
     thinking: {
       efforts: ['minimal', 'low', 'medium', 'high'],
@@ -315,7 +315,7 @@ const earlier: readonly ModelFacts[] = [
   }),
 ];
 
-/** These are models of other operations. */
+/** A model of an operation other than text generation. */
 const single = (id: string, source: string, rest: Partial<ModelFacts> = {}): ModelFacts => ({
   id,
   vendor: 'openai',

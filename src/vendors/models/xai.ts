@@ -1,7 +1,7 @@
 import type { Effort, ModelFacts } from '../facts';
 import { CHECKED } from './checked';
 
-/** From 200,000 tokens on the whole request is billed at the higher rates. */
+/** From 200,000 tokens, the complete request is billed at the higher rates. */
 const from200k = { above: 199_999, input: 2, output: 2 };
 
 const grok = (id: string, source: string, rest: Partial<ModelFacts>): ModelFacts => ({
@@ -9,7 +9,7 @@ const grok = (id: string, source: string, rest: Partial<ModelFacts>): ModelFacts
   vendor: 'xai',
   longContext: from200k,
   chat: 'free',
-  // https://github.com/miaoxworld/NativeTavern/issues/83 (2026-11-26): answered with 400.
+  // https://github.com/miaoxworld/NativeTavern/issues/83 (2026-11-26): refused with 400.
   chatRefuses: ['stop', 'presence_penalty', 'frequency_penalty'],
   source,
   checked: CHECKED,
@@ -38,7 +38,7 @@ export const xaiModels: readonly ModelFacts[] = [
   grok('grok-4.20-0309-reasoning', `${DOCS}/models/grok-4.20-0309.md`, {
     aliases: ['grok-4.20', 'grok-4.20-reasoning', 'grok-4.20-reasoning-latest', 'grok-4.20-0309'],
     window: 1_000_000,
-    // It takes no effort.
+    // Accepts no effort.
     thinking: { efforts: [], unasked: true, canStop: false },
   }),
   grok('grok-4.20-0309-non-reasoning', `${DOCS}/models/grok-4.20-0309.md`, {

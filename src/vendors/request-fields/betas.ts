@@ -2,7 +2,7 @@ import { words } from './field-table';
 
 /**
  * Families of values of the header `anthropic-beta`, without their dates: typings of @anthropic-ai/sdk 1.14.0 and
- * Claude Code 2.1.332, read on 28 November 2026. A new date of a family counts as known.
+ * Claude Code 2.1.332, read on 28 November 2026. A new date of a known family is accepted.
  */
 const families: ReadonlySet<string> = new Set(
   words(`admin-user-sign-out advanced-tool-use advisor-tool afk-mode agent-memory analytics-usage-cost

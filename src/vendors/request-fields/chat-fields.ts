@@ -1,4 +1,4 @@
-import { extendedTable, fieldTable } from './field-table';
+import { extendTable, fieldTable } from './field-table';
 
 /** Chat completions: typings of openai 7.59.0 (`chat.completions.create`), read on 28 November 2026. */
 export const openaiChatFields = fieldTable(
@@ -43,10 +43,10 @@ export const openaiChatFields = fieldTable(
 );
 
 /**
- * Chat completions with what other services and their clients write below the top level: OpenRouter, DeepSeek, Mistral,
- * Alibaba, vLLM and the compatible interface of Gemini, as their documents of November 2026 say.
+ * Chat completions with fields that other suppliers and clients add below the top level, as documented in November
+ * 2026: OpenRouter, DeepSeek, Mistral, Alibaba, vLLM, and Gemini's compatible API.
  */
-export const chatFields = extendedTable(
+export const chatFields = extendTable(
   openaiChatFields,
   {
     audio_url: 'url',

@@ -1,8 +1,8 @@
-/** The names that a vendor documents for a request body, by the property that holds their object. */
+/** The field names that a vendor documents for a request body, by the property that holds their object. */
 export interface FieldTable {
-  /** The empty name stands for the body itself. */
+  /** Keyed by property; the empty name is the body itself. */
   readonly names: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Properties whose objects have names of the caller's choice, such as a JSON schema. */
+  /** Properties whose objects have caller-defined names, such as a JSON schema. */
   readonly free: ReadonlySet<string>;
 }
 
@@ -13,19 +13,18 @@ export function fieldTable(names: Readonly<Record<string, string>>, free: string
   };
 }
 
-/** The table with further names. */
-export function extendedTable(
+export function extendTable(
   table: FieldTable,
   names: Readonly<Record<string, string>>,
   free: string,
 ): FieldTable {
-  const more = fieldTable(names, free);
-  const holders = new Set([...table.names.keys(), ...more.names.keys()]);
+  const additional = fieldTable(names, free);
+  const holders = new Set([...table.names.keys(), ...additional.names.keys()]);
   const namesOf = (holder: string): ReadonlySet<string> =>
-    new Set([...(table.names.get(holder) ?? []), ...(more.names.get(holder) ?? [])]);
+    new Set([...(table.names.get(holder) ?? []), ...(additional.names.get(holder) ?? [])]);
   return {
     names: new Map([...holders].map((holder) => [holder, namesOf(holder)])),
-    free: new Set([...table.free, ...more.free]),
+    free: new Set([...table.free, ...additional.free]),
   };
 }
 

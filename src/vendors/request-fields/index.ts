@@ -8,20 +8,20 @@ export { isKnownBeta } from './betas';
 export type { FieldTable } from './field-table';
 export { type MeaningfulField, meaningOfField } from './meaning';
 
-/** Every name that is known below the body of a dialect, with what other services add to the vendor's own. */
+/** All known names below the body of a dialect, including those of other suppliers. */
 export const requestFields: Readonly<Record<DialectName, FieldTable>> = {
   chat: chatFields,
   messages: messagesFields,
   responses: responsesFields,
 };
 
-const own: Readonly<Record<DialectName, FieldTable>> = {
+const vendorFields: Readonly<Record<DialectName, FieldTable>> = {
   chat: openaiChatFields,
   messages: anthropicMessagesFields,
   responses: responsesFields,
 };
 
-/** The names of a body's top level, as the vendor of the dialect documents them. */
+/** The top-level field names, as documented by the dialect's vendor. */
 export const bodyFields = (dialect: DialectName): readonly string[] => [
-  ...(own[dialect].names.get('') ?? []),
+  ...(vendorFields[dialect].names.get('') ?? []),
 ];

@@ -1,19 +1,18 @@
 import type { DialectName } from '#extension';
 
-/** A field that changes what an answer means, and so is never left out silently. */
+/** A field that changes the meaning of a response and is therefore never dropped silently. */
 export interface MeaningfulField {
-  /** `refused`: by every lane. `served`: by lanes that are known to take the field. */
+  /** `refused`: by every lane. `served`: by lanes that are known to accept the field. */
   readonly use: 'refused' | 'served';
   readonly why: string;
-  /** Suppliers that check their input against the vendor's own interface take the field. */
+  /** Whether suppliers that validate against the vendor's own API accept the field. */
   readonly vendorTakes?: true;
-  /** Structured details of the refusal, by which clients recognise it. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Clients repeat the request without the field after a refusal that names it. */
+  /** Whether clients repeat the request without the field after a refusal that names it. */
   readonly canRetryWithout?: true;
 }
 
-const isStructure: MeaningfulField = {
+const structureField: MeaningfulField = {
   use: 'served',
   why: 'no lane enforces the requested structure',
 };
@@ -26,7 +25,7 @@ const meaning: Readonly<Record<DialectName, Readonly<Record<string, MeaningfulFi
       why: 'the conversation would be stored in an account that several keys share; send all of it in messages',
       details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
     },
-    // Claude Code 2.1.332 in auto mode; seen to repeat the request without the field after a 400 that names it.
+    // Claude Code 2.1.332 in auto mode; observed to repeat the request without the field after a 400 that names it.
     safeguards: {
       use: 'served',
       why: 'no lane that is available now reviews tool calls',
@@ -35,12 +34,12 @@ const meaning: Readonly<Record<DialectName, Readonly<Record<string, MeaningfulFi
     },
   },
   chat: {
-    guided_choice: isStructure,
-    guided_grammar: isStructure,
-    guided_json: isStructure,
-    guided_regex: isStructure,
-    structural_tag: isStructure,
-    structured_outputs: isStructure,
+    guided_choice: structureField,
+    guided_grammar: structureField,
+    guided_json: structureField,
+    guided_regex: structureField,
+    structural_tag: structureField,
+    structured_outputs: structureField,
   },
   responses: {},
 };

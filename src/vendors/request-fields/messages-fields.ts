@@ -1,4 +1,4 @@
-import { extendedTable, fieldTable } from './field-table';
+import { extendTable, fieldTable } from './field-table';
 
 /** Messages: typings of @anthropic-ai/sdk 1.14.0 (`beta.messages.create`), read on 28 November 2026. */
 export const anthropicMessagesFields = fieldTable(
@@ -68,8 +68,8 @@ export const anthropicMessagesFields = fieldTable(
   'configs input input_examples input_schema metadata schema',
 );
 
-/** Messages with what Claude Code 2.1.332 sends and the typings lack. */
-export const messagesFields = extendedTable(
+/** Messages with fields that Claude Code 2.1.332 sends and the typings lack. */
+export const messagesFields = extendTable(
   anthropicMessagesFields,
   { cache_control: 'scope', content: 'cache_reference' },
   '',

@@ -1,8 +1,8 @@
 import type { MeterModel, TableModel, Tone } from './models';
 
 /**
- * Charts are SVG made on the server, in a box of 1000 × 180 that stretches with the page. Words stay outside the box,
- * so that they never stretch. Every chart carries its figures as a table.
+ * Charts are server-rendered SVG in a box of 1000 × 180 that stretches with the page. Text stays outside the box so
+ * that it is not stretched; each chart includes its figures as a table.
  */
 const plotWidth = 1000;
 const plotHeight = 180;
@@ -11,24 +11,24 @@ const seriesSlots = 8;
 export interface ChartSeries {
   name: string;
   values: number[];
-  /** Given when a name must keep its colour although its neighbours change; see `slotOf`. */
+  /** Fixes the colour of a name, whatever its neighbours are; see `slotOf`. */
   slot?: number;
 }
 
 export interface ChartInput {
   title: string;
-  /** Each point has one label, in order: the days, hours or names along the axis. */
+  /** Labels of the points, in order: days, hours or names along the axis. */
   labels: string[];
   series: ChartSeries[];
   format: (value: number) => string;
-  /** It is null where the sum of the series means nothing. */
+  /** Null if the sum of the series is meaningless. */
   totalLabel: string | null;
   pointLabel: string;
-  /** It is for things that are counted: no line of the scale stands for half of one. */
-  whole?: boolean;
+  /** For counts: the scale has no fractional lines. */
+  isCount?: boolean;
 }
 
-const scaleOf = ({ whole }: ChartInput, highest: number): number[] =>
+const scaleOf = ({ isCount: whole }: ChartInput, highest: number): number[] =>
   niceScale(highest, whole === true ? 1 : 0);
 
 export interface ChartModel {
@@ -47,37 +47,40 @@ export interface ChartModel {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
-/** A name's colour on every page: the same hash gives the same slot. */
+/** Returns the colour slot of a name, which is the same on every page. */
 export function slotOf(name: string): number {
   let hash = 0;
   for (const character of name) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
   return (hash % (seriesSlots - 1)) + 1;
 }
 
-/** Of two names with one colour the later one moves on to the next that is free. */
-export function ownSlots(series: readonly { readonly slot?: number }[]): number[] {
+/** Resolves collisions: the later of two series with one colour gets the next free slot. */
+export function assignSlots(series: readonly { readonly slot?: number }[]): number[] {
   const taken = new Set<number>();
   return series.map(({ slot }, index) => {
-    const wanted = slot ?? (index % seriesSlots) + 1;
-    const free = Array.from({ length: seriesSlots }, (_, step) => ((wanted - 1 + step) % seriesSlots) + 1);
-    const own = free.find((candidate) => !taken.has(candidate)) ?? wanted;
-    taken.add(own);
-    return own;
+    const preferred = slot ?? (index % seriesSlots) + 1;
+    const candidates = Array.from(
+      { length: seriesSlots },
+      (_, step) => ((preferred - 1 + step) % seriesSlots) + 1,
+    );
+    const assigned = candidates.find((candidate) => !taken.has(candidate)) ?? preferred;
+    taken.add(assigned);
+    return assigned;
   });
 }
 
-/** The top of the scale and its steps: 1, 2 or 5 times a power of ten, three to five lines. */
+/** Returns the ticks of the scale: steps of 1, 2 or 5 times a power of ten, three to five lines. */
 export function niceScale(maximum: number, smallestStep = 0): number[] {
   if (!(maximum > 0)) return [0, 1];
   const magnitude = Math.max(10 ** Math.floor(Math.log10(maximum / 3)), smallestStep);
   const step =
     [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
-  // A whole number of steps that a division left a hair too high is still that number.
+  // Tolerates rounding errors of the division.
   const steps = Math.ceil(maximum / step - 1e-9);
   return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 
-/** First, middle and last are labelled: enough to place a day, and they never collide. */
+/** Labels the first, middle and last point; more labels could overlap. */
 function axisLabels(labels: string[]): string[] {
   const positions = new Set([0, Math.floor((labels.length - 1) / 2), labels.length - 1]);
   return [...positions].flatMap((position) => labels[position] ?? []);
@@ -90,7 +93,7 @@ function frame(input: ChartInput, highest: number): Omit<ChartModel, 'bars' | 'l
   const { title, labels, series, format } = input;
   const ticks = scaleOf(input, highest);
   const top = ticks.at(-1) ?? 1;
-  const slots = ownSlots(series);
+  const slots = assignSlots(series);
   const legend = series.map(({ name }, index) => ({ name, slot: slots[index] ?? 1 }));
   const readouts = labels.map((label, index) => {
     const parts = series.map(({ name, values }) => `${name} ${format(values[index] ?? 0)}`);
@@ -132,7 +135,7 @@ function chartTable({ title, labels, series, format, totalLabel, pointLabel }: C
   };
 }
 
-/** Stacked bars; a gap of surface between the pieces, so that colour is not the only divider. */
+/** Stacked bars with a gap between the segments, so that they are not told apart by colour alone. */
 export function barChart(input: ChartInput): ChartModel {
   const highest = Math.max(0, ...input.labels.map((_, index) => sumAt(input.series, index)));
   const base = frame(input, highest);
@@ -145,15 +148,15 @@ export function barChart(input: ChartInput): ChartModel {
       const value = values[index] ?? 0;
       const height = (value / top) * plotHeight;
       stacked += height;
-      const drawn = round(height - gap);
-      if (drawn <= 0) return [];
+      const visibleHeight = round(height - gap);
+      if (visibleHeight <= 0) return [];
       return [
         {
           slot: base.legend[position]?.slot ?? 1,
           x: round(index * slotWidth + slotWidth * 0.15),
           y: round(plotHeight - stacked + gap),
           width: round(slotWidth * 0.7),
-          height: drawn,
+          height: visibleHeight,
         },
       ];
     });
@@ -178,7 +181,6 @@ export function lineChart(input: ChartInput): ChartModel {
   return { ...base, bars: [], lines };
 }
 
-/** A line beside a figure; the figure carries the meaning. */
 export function spark(values: number[]): { points: string } {
   const highest = Math.max(...values, 0) || 1;
   const step = 100 / Math.max(1, values.length - 1);
@@ -189,7 +191,7 @@ export function spark(values: number[]): { points: string } {
   };
 }
 
-/** The ticks are the thresholds at which people are told. */
+/** Thresholds, in percent, at which users are notified. */
 const meterTicks = [50, 80, 100] as const;
 
 export function meter(input: {

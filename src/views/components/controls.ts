@@ -1,7 +1,6 @@
 import type { Definition, Properties, ValuesOf } from '../../kernel';
 import type { Translate } from '../translations';
 
-/** The partial `field` prints this. */
 export interface FieldControl {
   readonly id: string;
   readonly name: string;
@@ -9,7 +8,7 @@ export interface FieldControl {
   readonly label: string;
   readonly value: string;
   readonly checked: boolean;
-  /** A box that is not checked says so. */
+  /** Submits an explicit value when unchecked. */
   readonly mayBeOff: boolean;
   readonly required: boolean;
   readonly optional: boolean;
@@ -23,19 +22,19 @@ export interface FieldControl {
 }
 
 /**
- * The controls of a thing's page, in the order of its definition. Texts: `<thing>.<field>.label`, `.help`, `.<choice>`
- * and `.none`, which may speak of these words.
+ * Builds the controls of an object's page, in the order of its definition. Texts: `<object>.<field>.label`, `.help`,
+ * `.<choice>` and `.none`, interpolated with `textValues`.
  */
-export function controlsOf<Given extends Properties>(
-  definition: Definition<Given>,
-  values: ValuesOf<Given>,
+export function controlsOf<Shape extends Properties>(
+  definition: Definition<Shape>,
+  values: ValuesOf<Shape>,
   translate: Translate,
-  words: Readonly<Record<string, unknown>> = {},
+  textValues: Readonly<Record<string, unknown>> = {},
 ): FieldControl[] {
   return definition.on('page').map(({ name, key, property }) => {
     const value = (values as Readonly<Record<string, unknown>>)[key];
     const { type, inputMode, choices } = property.control;
-    const text = (part: string): string => translate(`${definition.name}.${name}.${part}`, words);
+    const text = (part: string): string => translate(`${definition.name}.${name}.${part}`, textValues);
     const typed = property.typed(value);
     return {
       id: name.replaceAll('_', '-'),
@@ -62,7 +61,6 @@ export function controlsOf<Given extends Properties>(
   });
 }
 
-/** The texts that the controls of a definition need. */
 export const textKeysOf = (definition: Definition<Properties>): string[] =>
   definition.on('page').flatMap(({ name, property }) => {
     const { choices = [] } = property.control;

@@ -1,6 +1,5 @@
 import type { FieldModel, FilterBarModel } from './models';
 
-/** The filters that are asked for most stay in sight, minor ones wait behind "more filters". */
 export function filterFields(all: readonly FieldModel[]): Pick<FilterBarModel, 'fields' | 'more'> {
   const minor = all.filter((field) => field.minor);
   return {

@@ -1,7 +1,7 @@
-/** The plain objects that partials take. One interface a partial, named after it. */
+/** Models of the partials, each named after its partial. */
 export type Tone = 'neutral' | 'ok' | 'warn' | 'bad' | 'info';
 
-export interface Link {
+export interface LinkModel {
   label: string;
   href: string;
   icon?: string;
@@ -12,7 +12,7 @@ export interface BadgeModel {
   label: string;
 }
 
-export interface Hop {
+export interface HopModel {
   supplier: string;
   region?: string;
   outcome: 'served' | 'failed' | 'skipped';
@@ -20,12 +20,12 @@ export interface Hop {
 }
 
 export interface RouteLineModel {
-  hops: Hop[];
+  hops: HopModel[];
 }
 
 export interface MeterModel {
   label: string;
-  /** Whole percent of the limit, at most 100: the text says by how much it is over. */
+  /** Percent of the limit, an integer up to 100; the text says by how much it is exceeded. */
   filled: number;
   text: string;
   note?: string;
@@ -33,7 +33,6 @@ export interface MeterModel {
   ticks: readonly number[];
 }
 
-/** A value together with how it is shown. */
 export type Figure =
   | { kind: 'text' | 'code' | 'copy'; value: string }
   | { kind: 'money' | 'cost'; value: string | bigint | null }
@@ -44,8 +43,8 @@ export type Figure =
   | { kind: 'route'; value: RouteLineModel }
   | { kind: 'meter'; value: MeterModel };
 
-/** A heading may have a second line. */
-export type Cell = Figure & { heading?: boolean; note?: string; align?: 'end'; minor?: boolean };
+/** A figure in a table. A heading can have a second line, the note. */
+export type TableCell = Figure & { heading?: boolean; note?: string; align?: 'end'; minor?: boolean };
 
 export interface LabelledFigure {
   label: string;
@@ -55,7 +54,7 @@ export interface LabelledFigure {
 export interface ColumnModel {
   label: string;
   align?: 'end';
-  /** It is hidden on a narrow screen; the row's detail then shows it. */
+  /** Hidden on a narrow screen; the row's detail then shows it. */
   minor?: boolean;
   sortHref?: string;
   sorted?: 'ascending' | 'descending';
@@ -74,7 +73,6 @@ export interface TimelineModel {
   items: TimelineItem[];
 }
 
-/** A thumb up and a thumb down on an answer, as a form. */
 export interface ThumbsModel {
   action: string;
   name: string;
@@ -97,7 +95,7 @@ export interface RowDetail {
 }
 
 export interface RowModel {
-  cells: Cell[];
+  cells: TableCell[];
   href?: string;
   detail?: RowDetail;
 }
@@ -105,7 +103,7 @@ export interface RowModel {
 export interface EmptyModel {
   title: string;
   text: string;
-  action?: Link & { quiet?: boolean };
+  action?: LinkModel & { quiet?: boolean };
   code?: string;
 }
 
@@ -113,12 +111,11 @@ export interface TableModel {
   caption: string;
   columns: ColumnModel[];
   rows: RowModel[];
-  totals?: Cell[];
+  totals?: TableCell[];
   compact?: boolean;
   hasDetail?: boolean;
-  /** Columns a detail row spans, its own toggle included. */
+  /** Number of columns a detail row spans, including its toggle. */
   span?: number;
-  /** It is shown instead of a table without rows: a blank table explains nothing. */
   empty: EmptyModel;
 }
 
@@ -130,7 +127,7 @@ export interface TileModel extends LabelledFigure {
   note?: string;
 }
 
-export interface Choice {
+export interface ChoiceModel {
   value: string;
   label: string;
   selected?: boolean;
@@ -155,17 +152,16 @@ export interface FieldModel {
     | 'checkbox';
   value?: string;
   checked?: boolean;
-  options?: Choice[];
-  /** These may be typed into a field that takes more than them. */
-  suggestions?: Choice[];
+  options?: ChoiceModel[];
+  /** Suggested values; others can be typed. */
+  suggestions?: ChoiceModel[];
   rows?: number;
   width?: 'wide';
   autocomplete?: string;
   inputMode?: 'numeric' | 'decimal' | 'email';
   placeholder?: string;
-  /** The field that the key `/` focuses. */
+  /** The key `/` focuses this field. */
   filterKey?: boolean;
-  /** A minor filter waits behind "more filters". */
   minor?: boolean;
   required?: boolean;
   optional?: boolean;
@@ -179,7 +175,7 @@ export interface MoneyFieldModel {
   name: string;
   label: string;
   value?: string;
-  period?: { name: string; options: Choice[] };
+  period?: { name: string; options: ChoiceModel[] };
   required?: boolean;
   optional?: boolean;
   help?: string;
@@ -190,31 +186,31 @@ export interface ChecklistPickerModel {
   legend: string;
   name: string;
   modeName?: string;
-  modes?: Choice[];
+  modes?: ChoiceModel[];
   searchId?: string;
-  groups: { label?: string; items: Choice[] }[];
+  groups: { label?: string; items: ChoiceModel[] }[];
   help?: string;
 }
 
 export interface FilterBarModel {
   label: string;
   action: string;
-  /** The element htmx replaces; without it, or without JavaScript, the page reloads. */
+  /** Element that htmx replaces; without it, or without JavaScript, the page reloads. */
   target?: string;
   hidden?: { name: string; value: string }[];
   fields: FieldModel[];
-  /** These stand behind "more filters", which is open while one of them is set. */
+  /** Filters behind "more filters", which is open if one of them is set. */
   more?: { fields: FieldModel[]; open: boolean };
   clearHref?: string;
 }
 
 export interface PeriodPickerModel {
-  options: (Link & { current?: boolean })[];
+  options: (LinkModel & { current?: boolean })[];
   zone: string;
 }
 
 export interface PagerModel {
-  /** Names what is paged through, as a page may have several. */
+  /** Names the list, as a page can have several. */
   label: string;
   summary: string;
   newerHref?: string;
@@ -227,7 +223,7 @@ export interface BannerModel {
   text: string;
   code?: string;
   requestId?: string;
-  action?: Link;
+  action?: LinkModel;
 }
 
 export interface ToastModel {
@@ -258,13 +254,13 @@ export interface ConfirmModel {
   action: string;
   confirmLabel: string;
   hidden?: { name: string; value: string }[];
-  /** Asked for only where nothing can bring back what goes. */
+  /** Text to type as confirmation; required only for irreversible actions. */
   phrase?: string;
 }
 
 export interface TabsModel {
   label: string;
-  items: (Link & { current?: boolean; count?: number })[];
+  items: (LinkModel & { current?: boolean; count?: number })[];
 }
 
 export interface DiffModel {
@@ -284,9 +280,9 @@ export interface MessageModel {
   duration?: number;
 }
 
-/** The one shape of every mail: what happened, and at most one thing to do about it. */
+/** Model of every email: what happened, and at most one action. */
 export interface MailNoticeModel {
   heading: string;
   paragraphs: string[];
-  action?: Link;
+  action?: LinkModel;
 }

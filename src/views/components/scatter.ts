@@ -1,16 +1,16 @@
-import { niceScale, ownSlots } from './chart';
+import { niceScale, assignSlots } from './chart';
 
 /*
- * A point for each name, with the range it lies in both ways. Across it is placed in percent, so that it fits every
- * width; down in pixels. So words and circles inside keep their form, unlike in the charts of days.
+ * Points with their range in both directions. X is in percent so that the plot fits every width; y is in pixels, so
+ * that text and circles keep their shape.
  */
 const plotHeight = 240;
 const labelHeight = 16;
-/** Labels whose points are nearer than this, in percent, may touch. */
-const labelReach = 30;
+/** Horizontal distance in percent below which labels can overlap. */
+const labelReachPercent = 30;
 const headroom = 0.06;
 
-interface Range {
+interface PlotRange {
   readonly value: number;
   readonly low: number;
   readonly high: number;
@@ -19,11 +19,11 @@ interface Range {
 interface ScatterPoint {
   readonly name: string;
   readonly slot: number;
-  readonly x: Range;
-  readonly y: Range;
+  readonly x: PlotRange;
+  readonly y: PlotRange;
 }
 
-/** A stop of a path through the plot, such as a place of a dial. */
+/** A stop of a path through the plot, such as a position of a dial. */
 interface ScatterStop {
   readonly label: string;
   readonly x: number;
@@ -71,19 +71,19 @@ export interface ScatterModel {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
-/** It is null where there is nothing to compare. */
+/** Returns null if there are fewer than two points to compare. */
 export function scatterChart(input: ScatterInput): ScatterModel | null {
   const { points, path } = input;
   if (points.length < 2) return null;
-  const across = acrossOf([
+  const xAxis = logAxis([
     ...points.flatMap(({ x }) => [x.low, x.value, x.high]),
     ...path.stops.map(({ x }) => x),
   ]);
-  const down = downOf([...points.flatMap(({ y }) => [y.low, y.high]), ...path.stops.map(({ y }) => y)]);
-  const slots = ownSlots(points);
+  const yAxis = linearAxis([...points.flatMap(({ y }) => [y.low, y.high]), ...path.stops.map(({ y }) => y)]);
+  const slots = assignSlots(points);
   const stops = path.stops.map(({ label, x, y, current }) => ({
-    x: across.place(x),
-    y: down.place(y),
+    x: xAxis.position(x),
+    y: yAxis.position(y),
     current,
     label,
   }));
@@ -92,19 +92,19 @@ export function scatterChart(input: ScatterInput): ScatterModel | null {
     title: input.title,
     xLabel: input.xLabel,
     yLabel: input.yLabel,
-    scale: down.ticks.map(input.formatY).reverse(),
-    gridlines: down.ticks.map(down.place),
-    ticks: across.ticks.map((tick) => tickAt(across.place(tick), input.formatX(tick))),
-    points: labelled(
+    scale: yAxis.ticks.map(input.formatY).reverse(),
+    gridlines: yAxis.ticks.map(yAxis.position),
+    ticks: xAxis.ticks.map((tick) => tickAt(xAxis.position(tick), input.formatX(tick))),
+    points: placeLabels(
       points.map(({ name, slot, x, y }, index) => ({
         name,
         slot: slots[index] ?? slot,
-        x: across.place(x.value),
-        y: down.place(y.value),
-        left: across.place(x.low),
-        right: across.place(x.high),
-        top: down.place(y.high),
-        bottom: down.place(y.low),
+        x: xAxis.position(x.value),
+        y: yAxis.position(y.value),
+        left: xAxis.position(x.low),
+        right: xAxis.position(x.high),
+        top: yAxis.position(y.high),
+        bottom: yAxis.position(y.low),
       })),
     ),
     path: stops.slice(1).flatMap((stop, index) => {
@@ -119,16 +119,16 @@ export function scatterChart(input: ScatterInput): ScatterModel | null {
 
 interface Axis {
   readonly ticks: readonly number[];
-  readonly place: (value: number) => number;
+  readonly position: (value: number) => number;
 }
 
-/** Costs differ by orders of magnitude: each tenfold is as wide as the next. */
-function acrossOf(values: readonly number[]): Axis {
-  const known = values.filter((value) => value > 0);
-  const least = Math.min(...known);
-  const [low, high] = [Math.log10(least), Math.log10(Math.max(...known))];
-  const room = Math.max(0.15, (high - low) * headroom);
-  const [from, to] = [low - room, high + room];
+/** Logarithmic axis, because costs differ by orders of magnitude. */
+function logAxis(values: readonly number[]): Axis {
+  const positiveValues = values.filter((value) => value > 0);
+  const minimum = Math.min(...positiveValues);
+  const [low, high] = [Math.log10(minimum), Math.log10(Math.max(...positiveValues))];
+  const margin = Math.max(0.15, (high - low) * headroom);
+  const [from, to] = [low - margin, high + margin];
   const ticks: number[] = [];
   for (let power = Math.floor(from); power <= Math.ceil(to); power += 1)
     for (const digit of to - from < 1.2 ? [1, 2, 5] : [1]) {
@@ -137,15 +137,14 @@ function acrossOf(values: readonly number[]): Axis {
     }
   return {
     ticks,
-    place: (value) => round(((Math.log10(Math.max(value, least)) - from) / (to - from)) * 100),
+    position: (value) => round(((Math.log10(Math.max(value, minimum)) - from) / (to - from)) * 100),
   };
 }
 
 /**
- * The scale lies between whole steps around what there is: differences show, and the scale says that it does not begin
- * at nought.
+ * Linear axis between whole steps around the values. The axis does not start at zero, so that differences are visible.
  */
-function downOf(values: readonly number[]): Axis {
+function linearAxis(values: readonly number[]): Axis {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const step = niceScale(Math.max(high - low, 1e-9))[1] ?? 1;
   const first = Math.floor(low / step);
@@ -154,24 +153,24 @@ function downOf(values: readonly number[]): Axis {
     Number(((first + index) * step).toPrecision(12)),
   );
   const [from, to] = [first * step, last * step];
-  return { ticks, place: (value) => round(plotHeight - ((value - from) / (to - from)) * plotHeight) };
+  return { ticks, position: (value) => round(plotHeight - ((value - from) / (to - from)) * plotHeight) };
 }
 
 const anchorAt = (x: number): string => (x < 8 ? 'start' : x > 92 ? 'end' : 'middle');
 const tickAt = (x: number, label: string) => ({ x, label, anchor: anchorAt(x) });
 
-type Placed = Omit<ScatterModel['points'][number], 'label'> & { readonly name: string };
+type PositionedPoint = Omit<ScatterModel['points'][number], 'label'> & { readonly name: string };
 
-/** A label stands beside its point, on the side with room; lower where another name stands already. */
-function labelled(points: readonly Placed[]): ScatterModel['points'] {
-  const taken: { x: number; y: number }[] = [];
+/** Puts each label on the side of its point with more space, and lower if another label is already there. */
+function placeLabels(points: readonly PositionedPoint[]): ScatterModel['points'] {
+  const placedLabels: { x: number; y: number }[] = [];
   return [...points]
     .sort((one, other) => one.y - other.y)
     .map(({ name, ...point }) => {
-      const near = taken.filter(({ x }) => Math.abs(x - point.x) < labelReach);
-      const lowest = Math.max(-Infinity, ...near.map(({ y }) => y));
+      const neighbours = placedLabels.filter(({ x }) => Math.abs(x - point.x) < labelReachPercent);
+      const lowest = Math.max(-Infinity, ...neighbours.map(({ y }) => y));
       const y = round(Math.max(point.y - 8, lowest + labelHeight));
-      taken.push({ x: point.x, y });
+      placedLabels.push({ x: point.x, y });
       const isRight = point.x > 65;
       return { ...point, label: { text: name, y, anchor: isRight ? 'end' : 'start', dx: isRight ? -8 : 8 } };
     });

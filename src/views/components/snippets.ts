@@ -7,16 +7,15 @@ export interface SnippetValues {
   baseUrl: string;
   key: string;
   model: string;
-  /** Agents do their main work with this model. */
+  /** Model that agents use for their main work. */
   largeModel: string;
 }
 
-/** The code of a snippet is filled in with these. */
-interface Request extends Omit<SnippetValues, 'id' | 'label'> {
+interface SnippetRequest extends Omit<SnippetValues, 'id' | 'label'> {
   readonly address: string;
 }
 
-/** They show one request in five ways to send it, with this deployment's own address filled in. */
+/** Shows one request in five clients, with the address of this deployment filled in. */
 export function requestSnippets({ id, label, ...values }: SnippetValues): SnippetTabsModel {
   const request = { ...values, address: `${values.baseUrl}/v1` };
   return {
@@ -32,7 +31,7 @@ export function requestSnippets({ id, label, ...values }: SnippetValues): Snippe
   };
 }
 
-const curl = ({ address, key, model }: Request): string =>
+const curl = ({ address, key, model }: SnippetRequest): string =>
   `curl ${address}/chat/completions \\
   -H "Authorization: Bearer ${key}" \\
   -H "Content-Type: application/json" \\
@@ -41,7 +40,7 @@ const curl = ({ address, key, model }: Request): string =>
     "messages": [{"role": "user", "content": "Hello"}]
   }'`;
 
-const python = ({ address, key, model }: Request): string =>
+const python = ({ address, key, model }: SnippetRequest): string =>
   `from openai import OpenAI
 
 client = OpenAI(base_url="${address}", api_key="${key}")
@@ -51,7 +50,7 @@ answer = client.chat.completions.create(
 )
 print(answer.choices[0].message.content)`;
 
-const typescript = ({ address, key, model }: Request): string =>
+const typescript = ({ address, key, model }: SnippetRequest): string =>
   `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: '${address}', apiKey: '${key}' });
@@ -61,20 +60,22 @@ const answer = await client.chat.completions.create({
 });
 console.log(answer.choices[0].message.content);`;
 
-/** The guide has the settings of agents as well: both are written here. */
 export const claudeCodeSettings = ({
   baseUrl,
   key,
   model,
   largeModel,
-}: Pick<Request, 'baseUrl' | 'key' | 'model' | 'largeModel'>): string =>
+}: Pick<SnippetRequest, 'baseUrl' | 'key' | 'model' | 'largeModel'>): string =>
   `export ANTHROPIC_BASE_URL="${baseUrl}"
 export ANTHROPIC_AUTH_TOKEN="${key}"
 export ANTHROPIC_MODEL="${largeModel}"
 export ANTHROPIC_DEFAULT_HAIKU_MODEL="${model}"
 unset ANTHROPIC_API_KEY`;
 
-export const codexSettings = ({ baseUrl, largeModel }: Pick<Request, 'baseUrl' | 'largeModel'>): string =>
+export const codexSettings = ({
+  baseUrl,
+  largeModel,
+}: Pick<SnippetRequest, 'baseUrl' | 'largeModel'>): string =>
   `model = "${largeModel}"
 model_provider = "svc"
 web_search = "disabled"
@@ -85,6 +86,6 @@ base_url = "${baseUrl}/v1"
 env_key = "SVC_API_KEY"
 wire_api = "responses"`;
 
-const codex = (values: Pick<Request, 'baseUrl' | 'key' | 'largeModel'>): string =>
+const codex = (values: Pick<SnippetRequest, 'baseUrl' | 'key' | 'largeModel'>): string =>
   `# ~/.codex/config.toml, with SVC_API_KEY="${values.key}" in the environment
 ${codexSettings(values)}`;

@@ -1,45 +1,50 @@
 import type { Translate } from '../translations';
-import type { Cell, EmptyModel, Figure, RowModel, TableModel } from './models';
+import type { TableCell, EmptyModel, Figure, RowModel, TableModel } from './models';
 
-/** A heading names the row; without one the first column does. A minor column is hidden on a narrow screen. */
-type Mark = 'heading' | 'minor' | 'end';
-type Shown = Figure & Pick<Cell, 'note'>;
-type Values = { [Each in Exclude<Figure, { kind: 'link' }> as Each['kind']]: Each['value'] };
+/** A heading names the row; defaults to the first column. A minor column is hidden on a narrow screen. */
+type ColumnFlag = 'heading' | 'minor' | 'end';
+type CellContent = Figure & Pick<TableCell, 'note'>;
+type FigureValues = { [Each in Exclude<Figure, { kind: 'link' }> as Each['kind']]: Each['value'] };
 
-/** A column of a table, in one place: its head, a text of the locales, and what it shows of a row. */
-export interface Column<Row> {
+/** A table column: its label (a locale key), and how to render a cell of it. */
+export interface TableColumn<Row> {
   readonly label: string;
-  readonly show: (row: Row) => Shown;
-  readonly marks: ReadonlySet<Mark>;
+  readonly show: (row: Row) => CellContent;
+  readonly marks: ReadonlySet<ColumnFlag>;
 }
 
-/** Figures that are compared stand below one another. */
-const compared: ReadonlySet<string> = new Set(['compact', 'cost', 'latency', 'money', 'number', 'percent']);
+/** Kinds of figures that are compared, so they are aligned at the end. */
+const endAlignedKinds: ReadonlySet<string> = new Set([
+  'compact',
+  'cost',
+  'latency',
+  'money',
+  'number',
+  'percent',
+]);
 
-export const column = <Row, Kind extends keyof Values>(
+export const column = <Row, Kind extends keyof FigureValues>(
   label: string,
   kind: Kind,
-  value: (row: Row) => Values[Kind],
-  ...marks: readonly Mark[]
-): Column<Row> =>
-  mixed(
+  value: (row: Row) => FigureValues[Kind],
+  ...marks: readonly ColumnFlag[]
+): TableColumn<Row> =>
+  mixedColumn(
     label,
     (row) => ({ kind, value: value(row) }) as Figure,
     ...marks,
-    ...(compared.has(kind) ? (['end'] as const) : []),
+    ...(endAlignedKinds.has(kind) ? (['end'] as const) : []),
   );
 
-/** A column whose rows show figures of several kinds. */
-export const mixed = <Row>(
+export const mixedColumn = <Row>(
   label: string,
-  show: (row: Row) => Shown,
-  ...marks: readonly Mark[]
-): Column<Row> => ({ label, show, marks: new Set(marks) });
+  show: (row: Row) => CellContent,
+  ...marks: readonly ColumnFlag[]
+): TableColumn<Row> => ({ label, show, marks: new Set(marks) });
 
-export interface TableInput<Row> {
+export interface TableDefinition<Row> {
   readonly caption: string;
-  readonly columns: readonly Column<Row>[];
-  /** The row leads to an address, and shows more when it is opened. */
+  readonly columns: readonly TableColumn<Row>[];
   readonly row?: (row: Row) => Omit<RowModel, 'cells'>;
   readonly compact?: boolean;
   readonly empty?: EmptyModel;
@@ -47,30 +52,30 @@ export interface TableInput<Row> {
 
 export function tableOf<Row>(
   rows: readonly Row[],
-  { caption, columns, row: rowOf, compact, empty }: TableInput<Row>,
+  { caption, columns, row: rowOf, compact, empty }: TableDefinition<Row>,
   translate: Translate,
 ): TableModel {
   const heading = Math.max(
     0,
     columns.findIndex(({ marks }) => marks.has('heading')),
   );
-  const places = columns.map(({ marks }, place) => ({
-    ...(marks.has('end') && place !== heading && { align: 'end' as const }),
+  const layouts = columns.map(({ marks }, index) => ({
+    ...(marks.has('end') && index !== heading && { align: 'end' as const }),
     ...(marks.has('minor') && { minor: true }),
   }));
-  const shown = rows.map((row) => ({
+  const rowModels = rows.map((row) => ({
     ...rowOf?.(row),
-    cells: columns.map(({ show }, place) => ({
+    cells: columns.map(({ show }, index) => ({
       ...show(row),
-      ...places[place],
-      ...(place === heading && { heading: true }),
+      ...layouts[index],
+      ...(index === heading && { heading: true }),
     })),
   }));
-  const hasDetail = shown.some(({ detail }) => detail !== undefined);
+  const hasDetail = rowModels.some(({ detail }) => detail !== undefined);
   return {
     caption,
-    columns: columns.map(({ label }, place) => ({ label: translate(label), ...places[place] })),
-    rows: shown,
+    columns: columns.map(({ label }, index) => ({ label: translate(label), ...layouts[index] })),
+    rows: rowModels,
     ...(compact && { compact }),
     hasDetail,
     span: columns.length + (hasDetail ? 1 : 0),

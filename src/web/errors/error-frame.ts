@@ -7,7 +7,7 @@ import { cookieOf, sessionCookieName } from '../cookies';
 import { type HttpRequest, pathOf, portalHostOf } from '../http-request';
 import { PageFrames } from '../pages/page-frame';
 
-/** Finds what the frame around an error shows. It never fails: without it, the error stands on a public page. */
+/** Loads the page frame around an error. Never fails: without a frame, the error appears on a public page. */
 @Injectable()
 export class ErrorFrame {
   constructor(
@@ -17,10 +17,10 @@ export class ErrorFrame {
   ) {}
 
   async load(problem: Fault, request: HttpRequest, response: ServerResponse): Promise<void> {
-    // Where the service itself fails, nothing more is asked of it.
+    // After an internal error, no further queries are made.
     if (problem.status >= 500) return;
     try {
-      await this.recognise(request);
+      await this.loadActor(request);
       if (request.actor !== undefined && request.restingAs === undefined && request.frame === undefined)
         await this.frames.load(request, response);
     } catch {
@@ -28,15 +28,15 @@ export class ErrorFrame {
     }
   }
 
-  /** An address without a page, and a form that was refused at the door, met no guard that knows the person. */
-  private async recognise(request: HttpRequest): Promise<void> {
+  /** Loads the actor for requests that no session guard has handled, such as an unknown path. */
+  private async loadActor(request: HttpRequest): Promise<void> {
     const token = cookieOf(request.headers, sessionCookieName(this.settings));
-    if (request.actor !== undefined || token === null || !isInside(pathOf(request))) return;
-    const reading = await this.sessions.read(token, portalHostOf(request));
-    if (reading.kind !== 'actor') return;
-    request.actor = reading.actor;
-    request.viewing = reading.viewing;
+    if (request.actor !== undefined || token === null || !isPortalPath(pathOf(request))) return;
+    const session = await this.sessions.read(token, portalHostOf(request));
+    if (session.kind !== 'actor') return;
+    request.actor = session.actor;
+    request.viewing = session.viewing;
   }
 }
 
-const isInside = (path: string): boolean => /^\/(?:dashboard|x)(?:\/|$)/.test(path);
+const isPortalPath = (path: string): boolean => /^\/(?:dashboard|x)(?:\/|$)/.test(path);

@@ -2,36 +2,34 @@ import { type Fault, fault } from '../../kernel';
 import { isGatewayPath, type RouteTable, type Settings } from '../../platform';
 import { vendorRoutes } from '../../vendors';
 
-type Routes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
+type ServedRoutes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
 
 const OPENAI_BASE = "OpenAI's clients take a base address that ends in /v1";
 const ANTHROPIC_BASE = "Anthropic's take it without /v1";
 
-/** Longer paths are refused without an explanation: the search for one grows with length and segments. */
+/** Longer paths get no explanation: the search for one grows with length and segments. */
 const MAX_EXPLAINED_CHARACTERS = 200;
 const MAX_EXPLAINED_SEGMENTS = 12;
 
 const isExplainable = (path: string): boolean =>
   path.length <= MAX_EXPLAINED_CHARACTERS && path.split('/').length - 1 <= MAX_EXPLAINED_SEGMENTS;
 
-const offered = new WeakMap<Routes, string>();
+const offeredTexts = new WeakMap<ServedRoutes, string>();
 
-/** The routes that models answer on, as a text. */
-function offeredBy(routes: Routes): string {
-  const known = offered.get(routes);
-  if (known !== undefined) return known;
+function describeOfferedRoutes(routes: ServedRoutes): string {
+  const cached = offeredTexts.get(routes);
+  if (cached !== undefined) return cached;
   const paths = routes.added.flatMap(([method, path]) =>
     method === 'POST' && isGatewayPath(path) && !/:|\/manage\//.test(path) ? [path] : [],
   );
   const text = [...new Set(paths)].sort().join(', ');
-  offered.set(routes, text);
+  offeredTexts.set(routes, text);
   return text;
 }
 
 const notFound = (message: string): Fault => fault('not_found', { message });
 
-/** This mistake in the base address has led to the path; undefined when none is known. */
-function misaddressed(path: string, isServed: (path: string) => boolean): string | undefined {
+function findBaseAddressMistake(path: string, isServed: (path: string) => boolean): string | undefined {
   if (path.startsWith('/v1/v1/') || path === '/v1/v1')
     return `The path begins with /v1 twice: ${OPENAI_BASE}, ${ANTHROPIC_BASE}.`;
   if (path.endsWith('/') && isServed(path.slice(0, -1))) return 'Leave out the slash at the end of the path.';
@@ -46,29 +44,29 @@ function misaddressed(path: string, isServed: (path: string) => boolean): string
 }
 
 /**
- * Refuses what was meant for the API: an unknown path, or a vendor's route whose path is served under other methods
- * only. Null for any other path of the service.
+ * Fault for a path meant for the API: unknown, or a vendor's route that exists only under other methods. Null for any
+ * other path.
  */
-export function strayRoute(method: string, path: string, routes: Routes): Fault | null {
+export function strayRoute(method: string, path: string, routes: ServedRoutes): Fault | null {
   if (!isExplainable(path))
     return isGatewayPath(path) ? notFound('The path is longer than any that is served.') : null;
   const isServed = (one: string): boolean => routes.methodsOf(one).length > 0;
   const isOtherMethod = isServed(path);
-  const mistake = isOtherMethod ? undefined : misaddressed(path, isServed);
+  const mistake = isOtherMethod ? undefined : findBaseAddressMistake(path, isServed);
   if (mistake !== undefined) return notFound(mistake);
-  const known = vendorRoutes.find(
+  const vendorRoute = vendorRoutes.find(
     (route) => route.path.test(path) && (route.method === null ? !isOtherMethod : route.method === method),
   );
-  if (known === undefined && (isOtherMethod || !isGatewayPath(path))) return null;
-  const where = `${method} ${path.slice(0, 100)}`;
-  const instead = `Offered are ${offeredBy(routes)}, and GET /v1/models.`;
-  if (known === undefined) return notFound(`There is no ${where}. ${instead}`);
-  if (known.ended !== null) return notFound(`${where} was ended by its vendor. ${instead}`);
-  return fault('not_implemented', { message: `${where} is not offered here. ${instead}` });
+  if (vendorRoute === undefined && (isOtherMethod || !isGatewayPath(path))) return null;
+  const requested = `${method} ${path.slice(0, 100)}`;
+  const suggestion = `Offered are ${describeOfferedRoutes(routes)}, and GET /v1/models.`;
+  if (vendorRoute === undefined) return notFound(`There is no ${requested}. ${suggestion}`);
+  if (vendorRoute.ended !== null) return notFound(`${requested} was ended by its vendor. ${suggestion}`);
+  return fault('not_implemented', { message: `${requested} is not offered here. ${suggestion}` });
 }
 
-/** The refusal of a path below `/v1` on a node that serves the portal alone; null for any other path. */
-export const servedElsewhere = (path: string, { gatewayUrl, baseUrl }: Settings): Fault | null =>
+/** Fault for a path below `/v1` on a portal-only node; null for any other path. */
+export const portalOnlyFault = (path: string, { gatewayUrl, baseUrl }: Settings): Fault | null =>
   isGatewayPath(path)
     ? notFound(`This node serves the portal alone; ${gatewayUrl ?? baseUrl} is where /v1 is reached.`)
     : null;

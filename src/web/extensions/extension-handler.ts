@@ -8,34 +8,31 @@ import { Fault, fault, SECOND_MS, withDeadline } from '../../kernel';
 import { Database } from '../../platform';
 import { type HttpRequest, requestOf } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
-import { Done } from '../routes/done';
+import { ActionResult } from '../routes/action-result';
 import { viewScope } from '../view-scope';
-import { extensionOf } from './owners';
+import { extensionOf } from './controller-owners';
 
 export const routeMetadata = 'switchboard:extension-route';
 
-/** What a route of an extension says of itself, beside its kind. */
-export interface ExtensionRoute {
+export interface ExtensionRouteMetadata {
   readonly view?: string;
   readonly audit?: string;
-  /** Whatever its handler answers is JSON. */
+  /** Every result of the handler is sent as JSON. */
   readonly isJson?: true;
 }
 
 const DEADLINE_MS = 30 * SECOND_MS;
 
-/** What a change of an extension came to. */
-export class ExtensionDone extends Done {
+export class ExtensionDone extends ActionResult {
   constructor(
     to: string,
-    facts: object,
+    body: object,
     readonly outcome: Outcome,
   ) {
-    super(to, facts, undefined);
+    super(to, body, undefined);
   }
 }
 
-/** Runs a handler of an extension: within a deadline, with its reader, its texts and its entry in the activity log. */
 @Injectable()
 export class ExtensionHandler implements NestInterceptor {
   constructor(
@@ -49,29 +46,29 @@ export class ExtensionHandler implements NestInterceptor {
     const extension = extensionOf(context.getClass());
     if (extension === undefined) throw new Error('the controller belongs to no extension');
     const request = requestOf(context);
-    const { audit, isJson } = this.reflector.get<ExtensionRoute>(routeMetadata, context.getHandler());
+    const { audit, isJson } = this.reflector.get<ExtensionRouteMetadata>(routeMetadata, context.getHandler());
     if (request.actor !== undefined) request.reader = this.readerOf(extension, request);
     const work = () => lastValueFrom(next.handle(), { defaultValue: undefined });
-    const answer = this.carryOut(extension, audit, request, work);
-    if (isJson !== true) return from(answer);
+    const result = this.run(extension, audit, request, work);
+    if (isJson !== true) return from(result);
     const response = context.switchToHttp().getResponse<ServerResponse>();
-    return from(answer.then((value) => jsonOf(value, response)));
+    return from(result.then((value) => toJson(value, response)));
   }
 
-  private async carryOut(
+  private async run(
     extension: string,
     audit: string | undefined,
     request: HttpRequest,
     work: () => Promise<unknown>,
   ): Promise<unknown> {
     try {
-      const answer = await withDeadline(DEADLINE_MS, work());
-      const record = answer instanceof ExtensionDone ? answer.outcome.record : {};
+      const result = await withDeadline(DEADLINE_MS, work());
+      const record = result instanceof ExtensionDone ? result.outcome.record : {};
       if (audit !== undefined && record !== null)
         await this.record(extension, `ext.${extension}.${audit}`, record, request);
-      return answer instanceof ExtensionDone ? answeredBy(extension, answer) : answer;
+      return result instanceof ExtensionDone ? withOwnNotice(extension, result) : result;
     } catch (error) {
-      throw reasonOf(extension, error);
+      throw withOwnReason(extension, error);
     }
   }
 
@@ -108,29 +105,27 @@ export class ExtensionHandler implements NestInterceptor {
           ...(id === undefined ? {} : { id: String(id) }),
           label: label === undefined ? extension : String(label),
         },
-        changes: changesIn(changes),
+        changes: plainChanges(changes),
         ...(isNamed ? {} : { actor: systemActor(`extension ${extension}`) }),
       }),
     );
   }
 }
 
-/** A text, a number or nothing would be sent as HTML, and a browser would run what is in it. */
-function jsonOf(answer: unknown, response: ServerResponse): unknown {
-  if (typeof answer === 'object' && answer !== null) return answer;
+/** Text, numbers and nothing are serialised, because Nest would send them as HTML that a browser executes. */
+function toJson(result: unknown, response: ServerResponse): unknown {
+  if (typeof result === 'object' && result !== null) return result;
   response.setHeader('content-type', 'application/json; charset=utf-8');
-  return JSON.stringify(answer ?? null);
+  return JSON.stringify(result ?? null);
 }
 
-/** The text that people are told is one of the extension. */
-function answeredBy(extension: string, { to, facts, outcome }: ExtensionDone): Done {
+function withOwnNotice(extension: string, { to, body, outcome }: ExtensionDone): ActionResult {
   const { told, values, tone = 'ok' } = outcome;
   const notice = { tone, text: `ext.${extension}.${told}`, ...(values && { values }) };
-  return new Done(to, facts, told === undefined ? undefined : notice);
+  return new ActionResult(to, body, told === undefined ? undefined : notice);
 }
 
-/** The reason that a refusal names is found among the texts of the extension. */
-function reasonOf(extension: string, error: unknown): unknown {
+function withOwnReason(extension: string, error: unknown): unknown {
   const reason = error instanceof Fault ? error.options.details?.['reasonOfExtension'] : undefined;
   if (!(error instanceof Fault) || typeof reason !== 'string') return error;
   const { reasonOfExtension: _, ...values } = error.options.details ?? {};
@@ -138,8 +133,8 @@ function reasonOf(extension: string, error: unknown): unknown {
   return fault(error.code, { ...error.options, details });
 }
 
-/** What JavaScript from elsewhere says is read with care: pairs of plain values, and no others. */
-function changesIn(changes: ChangeRecord['changes'] = {}): Changes {
+/** Extension code is untrusted: only pairs of plain values are logged. */
+function plainChanges(changes: ChangeRecord['changes'] = {}): Changes {
   const plain = (value: unknown): PlainValue =>
     value === null || ['string', 'number', 'boolean'].includes(typeof value)
       ? (value as PlainValue)

@@ -17,23 +17,21 @@ import { HOST } from '#extension';
 import { ExtensionRefused, Extensions, type LoadedExtension } from '../../extensions';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { WebModule } from '../web.module';
-import { type ExtensionRoute, routeMetadata } from './extension-handler';
-import { isDecorated } from './lent-parts';
-import { claim } from './owners';
+import { type ExtensionRouteMetadata, routeMetadata } from './extension-handler';
+import { isDecorated } from './host-parts';
+import { claimController } from './controller-owners';
 
-/** A route of an extension, as its page in the administration names it. */
-export interface OwnRoute extends ExtensionRoute {
+export interface ListedExtensionRoute extends ExtensionRouteMetadata {
   readonly method: string;
   readonly path: string;
   readonly access: AccessRule;
 }
 
-type Imported = Type | DynamicModule | ForwardReference<() => Type>;
+type ModuleImport = Type | DynamicModule | ForwardReference<() => Type>;
 
-/** Providers with these names would work on every route of the service. */
-const everywhere: ReadonlySet<unknown> = new Set([APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE]);
+/** Providers with these tokens would apply to every route of the service. */
+const GLOBAL_TOKENS: ReadonlySet<unknown> = new Set([APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE]);
 
-/** The modules of extensions, each beside what its pages are made with and its own host. */
 export const extensionModules = (extensions: Extensions): DynamicModule[] =>
   extensions.all.flatMap(({ id, adds: { module } }) => {
     if (module === undefined) return [];
@@ -41,15 +39,13 @@ export const extensionModules = (extensions: Extensions): DynamicModule[] =>
     return [{ module: module as Type }];
   });
 
-/** The host of an extension, whichever service of this process it runs in. */
 const hostOf = (id: string): Provider => ({
   provide: HOST,
   inject: [Extensions],
-  useFactory: ({ all }: Extensions) => all.find((extension) => extension.id === id)?.given,
+  useFactory: ({ all }: Extensions) => all.find((extension) => extension.id === id)?.hostContext,
 });
 
-/** The routes of an extension. A module that reaches beyond its extension refuses the start. */
-export function routesOf({ id, adds: { module } }: LoadedExtension): OwnRoute[] {
+export function routesOf({ id, adds: { module } }: LoadedExtension): ListedExtensionRoute[] {
   return module === undefined ? [] : new ModuleWalk(id).routesOf(module as Type);
 }
 
@@ -57,13 +53,13 @@ const extendMetadata = (name: string, module: object, added: unknown): void =>
   Reflect.defineMetadata(name, [...((Reflect.getMetadata(name, module) ?? []) as unknown[]), added], module);
 
 class ModuleWalk {
-  /** The host's own module is none of the extension. */
+  /** The host's own module does not belong to the extension. */
   private readonly seen = new Set<object>([WebModule]);
   private readonly reflector = new Reflector();
 
   constructor(private readonly id: string) {}
 
-  routesOf(entry: Imported): OwnRoute[] {
+  routesOf(entry: ModuleImport): ListedExtensionRoute[] {
     const { module, imports, providers, controllers, isGlobal } = this.partsOf(entry);
     if (this.seen.has(module)) return [];
     this.seen.add(module);
@@ -80,10 +76,10 @@ class ModuleWalk {
   }
 
   /**
-   * Every module of the extension can have pages and inject its host, those that its first one imports as well. Metadata
-   * of a class serve all services of this process.
+   * Gives every module of the extension, including imported ones, pages and its host. Metadata of a class apply to all
+   * services of the process.
    */
-  connect(entry: Imported): void {
+  connect(entry: ModuleImport): void {
     const { module, imports, providers } = this.partsOf(entry);
     if (this.seen.has(module)) return;
     this.seen.add(module);
@@ -95,18 +91,21 @@ class ModuleWalk {
   }
 
   private partsOf(entry: unknown) {
-    const given = (
+    const resolved = (
       typeof entry === 'object' && entry !== null && 'forwardRef' in entry
         ? (entry as ForwardReference<() => unknown>).forwardRef()
         : entry
     ) as Type | DynamicModule | undefined;
-    const dynamic: Partial<DynamicModule> = typeof given === 'object' ? given : {};
-    const module = typeof given === 'function' ? given : dynamic.module;
+    const dynamic: Partial<DynamicModule> = typeof resolved === 'object' ? resolved : {};
+    const module = typeof resolved === 'function' ? resolved : dynamic.module;
     if (typeof module !== 'function') this.refuse('one of its modules imports what is no module');
     const declared = <Part>(name: string): Part[] => (Reflect.getMetadata(name, module) ?? []) as Part[];
     return {
       module,
-      imports: [...declared<Imported>(MODULE_METADATA.IMPORTS), ...((dynamic.imports ?? []) as Imported[])],
+      imports: [
+        ...declared<ModuleImport>(MODULE_METADATA.IMPORTS),
+        ...((dynamic.imports ?? []) as ModuleImport[]),
+      ],
       providers: [...declared<Provider>(MODULE_METADATA.PROVIDERS), ...(dynamic.providers ?? [])],
       controllers: [...declared<Type>(MODULE_METADATA.CONTROLLERS), ...(dynamic.controllers ?? [])],
       isGlobal: dynamic.global === true || Reflect.hasMetadata(GLOBAL_MODULE_METADATA, module),
@@ -115,26 +114,27 @@ class ModuleWalk {
 
   private verifyProvider(provider: Provider): void {
     const token: unknown = typeof provider === 'function' ? provider : provider.provide;
-    if (everywhere.has(token)) this.refuse(`it provides ${String(token)}, which would work on every route`);
-    for (const made of [provider, token, (provider as { useClass?: unknown }).useClass])
-      if (typeof made === 'function' && Reflect.hasMetadata(INJECTABLE_WATERMARK, made))
-        this.requireOwn(made);
+    if (GLOBAL_TOKENS.has(token))
+      this.refuse(`it provides ${String(token)}, which would work on every route`);
+    for (const candidate of [provider, token, (provider as { useClass?: unknown }).useClass])
+      if (typeof candidate === 'function' && Reflect.hasMetadata(INJECTABLE_WATERMARK, candidate))
+        this.requireOwn(candidate);
   }
 
-  private routesIn(controller: Type): OwnRoute[] {
+  private routesIn(controller: Type): ListedExtensionRoute[] {
     this.requireOwn(controller);
-    claim(controller, this.id);
+    claimController(controller, this.id);
     const prototype = controller.prototype as object;
     return new MetadataScanner()
       .getAllMethodNames(prototype)
       .flatMap((name) => this.routesAt(controller, name, Reflect.get(prototype, name) as () => unknown));
   }
 
-  private routesAt(controller: Type, name: string, handler: () => unknown): OwnRoute[] {
+  private routesAt(controller: Type, name: string, handler: () => unknown): ListedExtensionRoute[] {
     const paths = this.reflector.get<string | string[] | undefined>(PATH_METADATA, handler);
     if (paths === undefined) return [];
     const handlerName = `${controller.name}.${name}`;
-    const route = this.reflector.get<ExtensionRoute | undefined>(routeMetadata, handler);
+    const route = this.reflector.get<ExtensionRouteMetadata | undefined>(routeMetadata, handler);
     if (route === undefined)
       this.refuse(
         `${handlerName} is none of Page, Data, Action, Csv and Redirects of @switchboard/extension/nest`,
@@ -149,14 +149,14 @@ class ModuleWalk {
     ].flat();
     const method = RequestMethod[this.reflector.get<RequestMethod>(METHOD_METADATA, handler)] ?? '';
     return [paths].flat().map((path) => {
-      const whole = `/${`${prefix}/${path}`.split('/').filter(Boolean).join('/')}`;
-      if (!isBelow(whole, `/x/${this.id}`) && !isBelow(whole, `/v1/x/${this.id}`))
-        this.refuse(`${handlerName} is at ${whole}, and not below /x/${this.id} or /v1/x/${this.id}`);
-      return { ...route, method, path: whole, access };
+      const fullPath = `/${`${prefix}/${path}`.split('/').filter(Boolean).join('/')}`;
+      if (!isBelow(fullPath, `/x/${this.id}`) && !isBelow(fullPath, `/v1/x/${this.id}`))
+        this.refuse(`${handlerName} is at ${fullPath}, and not below /x/${this.id} or /v1/x/${this.id}`);
+      return { ...route, method, path: fullPath, access };
     });
   }
 
-  /** All copies of Nest write the same metadata, but classes of another copy are not the host's. */
+  /** All copies of Nest write the same metadata, but only classes decorated by the host's copy are accepted. */
   private requireOwn(target: object & { readonly name?: string }): void {
     if (!isDecorated(target))
       this.refuse(

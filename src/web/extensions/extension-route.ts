@@ -1,12 +1,11 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import type { ActionOptions, AccessDecorator, PageParts } from '../../../packages/extension/src/pages';
 import { Action, Csv, Data, Page, Redirects } from '../routes/kinds';
-import { ExtensionHandler, routeMetadata, type ExtensionRoute } from './extension-handler';
+import { ExtensionHandler, routeMetadata, type ExtensionRouteMetadata } from './extension-handler';
 
-type Kinds = Pick<PageParts, 'Page' | 'Data' | 'Action' | 'Csv' | 'Redirects'>;
+type ExtensionRouteKinds = Pick<PageParts, 'Page' | 'Data' | 'Action' | 'Csv' | 'Redirects'>;
 
-/** The five kinds of routes, as extensions have them. */
-export const extensionKinds: Kinds = {
+export const extensionKinds: ExtensionRouteKinds = {
   Page: (path, view, access) => route({ view }, path, access, Page(path, view, access)),
   Data: (path, access) => route({ isJson: true }, path, access, Data(path, access)),
   Action: (path, access, { audit, ...options }: ActionOptions) =>
@@ -14,7 +13,7 @@ export const extensionKinds: Kinds = {
       typeof audit === 'string' ? { audit, isJson: true } : { isJson: true },
       path,
       access,
-      // The handler of an extension has tables of its own: its entry is written beside it.
+      // Extensions have their own tables, so the entry is written separately after the handler.
       Action(path, access, { ...options, audit: { none: 'an entry of an extension follows its handler' } }),
     ),
   Csv: (path, access, fileName) => route({}, path, access, Csv(path, access, fileName)),
@@ -22,12 +21,12 @@ export const extensionKinds: Kinds = {
 };
 
 function route(
-  facts: ExtensionRoute,
+  metadata: ExtensionRouteMetadata,
   path: string,
   access: AccessDecorator | undefined,
   kind: MethodDecorator,
 ): MethodDecorator {
   if (typeof access !== 'function')
     throw new TypeError(`the route ${path} does not say who may call it, such as Access.session()`);
-  return applyDecorators(kind, SetMetadata(routeMetadata, facts), UseInterceptors(ExtensionHandler));
+  return applyDecorators(kind, SetMetadata(routeMetadata, metadata), UseInterceptors(ExtensionHandler));
 }

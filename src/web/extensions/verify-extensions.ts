@@ -4,12 +4,11 @@ import type { NavigationEntry } from '#extension';
 import type { ExtensionAction } from '../../audit';
 import { ExtensionRefused, type Extensions, type LoadedExtension } from '../../extensions';
 import { isRole } from '../../kernel';
-import { projectFolder, viewsOf } from '../../views';
+import { projectFolder, loadExtensionViews } from '../../views';
 import { isBelow, routesOf } from './extension-modules';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
-/** What the extensions of this process put on record. */
 export const extensionActions = ({ all }: Extensions): ExtensionAction[] =>
   all.flatMap((extension) =>
     [...new Set(routesOf(extension).flatMap(({ audit }) => (audit === undefined ? [] : [audit])))].map(
@@ -17,13 +16,12 @@ export const extensionActions = ({ all }: Extensions): ExtensionAction[] =>
     ),
   );
 
-/** Refuses the start for pages, texts and entries of the navigation that could not be shown. */
 export async function verifyExtensions({ all }: Extensions): Promise<void> {
   for (const extension of all) {
     const routes = routesOf(extension);
     const entries = extension.parts.navigation ?? [];
     verifyNavigation(extension, entries);
-    await viewsOf(extension, {
+    await loadExtensionViews(extension, {
       views: routes.flatMap(({ view = [] }) => view),
       keys: [
         ...routes.flatMap(({ audit }) => (audit === undefined ? [] : `activity.${audit}`)),
@@ -36,13 +34,13 @@ export async function verifyExtensions({ all }: Extensions): Promise<void> {
 function verifyNavigation({ id }: LoadedExtension, entries: readonly NavigationEntry[]): void {
   if (!Array.isArray(entries)) throw new ExtensionRefused(id, 'its navigation is no list');
   for (const entry of entries as readonly NavigationEntry[]) {
-    const problem = problemOf(id, entry);
+    const problem = findEntryProblem(id, entry);
     if (problem !== null)
       throw new ExtensionRefused(id, `${String(entry?.name)} of its navigation ${problem}`);
   }
 }
 
-function problemOf(id: string, entry: NavigationEntry | null): string | null {
+function findEntryProblem(id: string, entry: NavigationEntry | null): string | null {
   const { name, href, icon, minimum, group } = entry ?? ({} as Partial<NavigationEntry>);
   if (typeof name !== 'string' || !NAME.test(name)) return 'has no name of small letters, digits and hyphens';
   if (typeof href !== 'string' || !isBelow(href, `/x/${id}`))
@@ -59,6 +57,8 @@ function problemOf(id: string, entry: NavigationEntry | null): string | null {
 let icons: ReadonlySet<string> | undefined;
 
 function iconNames(): ReadonlySet<string> {
-  const drawn = () => readFileSync(join(projectFolder, 'public', 'icons.svg'), 'utf8');
-  return (icons ??= new Set([...drawn().matchAll(/<symbol id="([\w-]+)"/g)].map(([, name = '']) => name)));
+  const readSprite = () => readFileSync(join(projectFolder, 'public', 'icons.svg'), 'utf8');
+  return (icons ??= new Set(
+    [...readSprite().matchAll(/<symbol id="([\w-]+)"/g)].map(([, name = '']) => name),
+  ));
 }

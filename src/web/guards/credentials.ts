@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
-import type { Caller, KeyGate } from '../../keys';
+import type { Caller, KeyAuthenticator } from '../../keys';
 import type { ClientAddress } from '../client-address';
 import type { HttpRequest } from '../http-request';
 
-/** The scheme's name is case-insensitive; anything but a Bearer token is not ours. */
+/** The scheme is case-insensitive. */
 const BEARER = /^bearer +(\S+) *$/i;
 
 function bearerOf(headers: IncomingHttpHeaders): string | null {
@@ -16,7 +16,7 @@ function bearerOf(headers: IncomingHttpHeaders): string | null {
   return token;
 }
 
-/** One resolver for both headers, so that no header is a way around what the other would refuse. */
+/** Resolves both headers in one function, so that neither bypasses a check of the other. */
 export function keyTextOf(headers: IncomingHttpHeaders, accepts: 'bearer' | 'either'): string {
   const bearer = bearerOf(headers);
   const apiKey = headers['x-api-key'];
@@ -40,7 +40,6 @@ export function admitClient(caller: Caller): Caller {
   return caller;
 }
 
-/** The one route that a chat key is for takes it like a client's. */
 export const admitChat = (caller: Caller): Caller =>
   caller.kind === 'webchat' ? caller : admitClient(caller);
 
@@ -50,9 +49,9 @@ export function admitRoot(caller: Caller): Caller {
   return caller;
 }
 
-/** Resolves without a promise while the key is known, which is nearly always. */
+/** Returns a boolean without a promise if the key is cached, which is the usual case. */
 export function identify(
-  gate: KeyGate,
+  gate: KeyAuthenticator,
   addresses: ClientAddress,
   text: string,
   request: HttpRequest,
@@ -62,6 +61,6 @@ export function identify(
     request.caller = admit(caller);
     return true;
   };
-  const found = gate.admit(text, () => addresses.of(request), request.socket);
-  return found instanceof Promise ? found.then(accept) : accept(found);
+  const admission = gate.admit(text, () => addresses.of(request), request.socket);
+  return admission instanceof Promise ? admission.then(accept) : accept(admission);
 }

@@ -1,19 +1,18 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { fromUnknown } from '../../kernel';
-import { type Caller, KeyGate } from '../../keys';
+import { type Caller, KeyAuthenticator } from '../../keys';
 import { Metrics } from '../../platform';
 import { ClientAddress } from '../client-address';
 import { requestOf } from '../http-request';
 import { admitChat, admitClient, admitRoot, identify, keyTextOf } from './credentials';
 
-/** Finds the caller by its key. Subclasses decide which header carries the key, and which callers are admitted. */
 @Injectable()
 abstract class KeyGuard implements CanActivate {
   protected readonly accepts: 'bearer' | 'either' = 'bearer';
   protected abstract readonly admit: (caller: Caller) => Caller;
 
   constructor(
-    private readonly gate: KeyGate,
+    private readonly gate: KeyAuthenticator,
     private readonly addresses: ClientAddress,
     private readonly metrics: Metrics,
   ) {}
@@ -22,14 +21,14 @@ abstract class KeyGuard implements CanActivate {
     const request = requestOf(context);
     const text = keyTextOf(request.headers, this.accepts);
     try {
-      const known = identify(this.gate, this.addresses, text, request, this.admit);
-      return known instanceof Promise ? known.catch((error: unknown) => this.refuse(error)) : known;
+      const result = identify(this.gate, this.addresses, text, request, this.admit);
+      return result instanceof Promise ? result.catch((error: unknown) => this.refuse(error)) : result;
     } catch (error) {
       return this.refuse(error);
     }
   }
 
-  /** Nobody behind the guard hears of it. */
+  /** Counts the rejection here, because no handler sees the request. */
   private refuse(error: unknown): never {
     const { status, code } = fromUnknown(error);
     const status_class = `${Math.floor(status / 100)}xx`;
@@ -44,7 +43,6 @@ export class BearerGuard extends KeyGuard {
   protected override readonly admit = admitClient;
 }
 
-/** A client key, or the key of a person's web chat. */
 @Injectable()
 export class ChatGuard extends KeyGuard {
   protected override readonly admit = admitChat;

@@ -13,7 +13,7 @@ import { fault } from '../../kernel';
 import { ClientAddress } from '../client-address';
 import type { HttpRequest } from '../http-request';
 
-/** Public routes are limited by address, all together: anonymous callers have no other identity. */
+/** Single limit per address for all public routes: anonymous callers have no other identity. */
 @Injectable()
 export class PublicRateGuard extends ThrottlerGuard {
   constructor(

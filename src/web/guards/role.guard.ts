@@ -4,7 +4,6 @@ import { atLeast, fault } from '../../kernel';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { requestOf } from '../http-request';
 
-/** Runs after the session guard: what the actor is, against what the handler asks for. */
 @Injectable()
 export class RoleGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

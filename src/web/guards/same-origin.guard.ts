@@ -4,8 +4,8 @@ import { Settings } from '../../platform';
 import { requestOf } from '../http-request';
 
 /**
- * Browsers say where a request comes from; only our own pages may change anything. A request with no such word
- * passes when it carries no cookie either, for then there is nothing to abuse.
+ * Allows changes only from the portal's own pages, by the headers of browsers. A request without such headers passes if
+ * it carries no cookie.
  */
 @Injectable()
 export class SameOriginGuard implements CanActivate {
@@ -15,7 +15,7 @@ export class SameOriginGuard implements CanActivate {
     const { headers } = requestOf(context);
     const site = headers['sec-fetch-site'];
     const { origin } = headers;
-    // Our pages name no referrer, so browsers send the origin of their forms as `null` and vouch for the site instead.
+    // Portal pages send no referrer, so browsers send `Origin: null` for forms and report the site instead.
     const isVouchedFor = origin === 'null' && site === 'same-origin';
     if (origin !== undefined && !isVouchedFor && !this.isOwn(origin, headers.host))
       throw fault('csrf_rejected');
@@ -27,7 +27,7 @@ export class SameOriginGuard implements CanActivate {
     return true;
   }
 
-  /** Pages are served under several hosts, all of them checked before: the one that was asked for counts as well. */
+  /** Pages are served under several checked hosts, so the requested host counts as well. */
   private isOwn(origin: string, host: string | undefined): boolean {
     if (origin === this.settings.baseUrl) return true;
     return URL.canParse(origin) && host !== undefined && new URL(origin).host === host;

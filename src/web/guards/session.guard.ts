@@ -7,11 +7,10 @@ import { portalHostOf, requestOf } from '../http-request';
 import { refuseForbiddenVisit } from './visit-policies';
 import { cookieOf, sessionCookieName } from '../cookies';
 
-const resting: ReadonlySet<string> = new Set(['suspended', 'archived']);
+const RESTING_STATUSES: ReadonlySet<string> = new Set(['suspended', 'archived']);
 
 @Injectable()
 export class SessionGuard implements CanActivate {
-  /** People get in whose account is suspended or archived. */
   protected readonly admitsResting: boolean = false;
 
   constructor(
@@ -24,29 +23,29 @@ export class SessionGuard implements CanActivate {
     const request = requestOf(context);
     const token = cookieOf(request.headers, sessionCookieName(this.settings));
     if (token === null) throw fault('authentication_required');
-    const reading = await this.sessions.read(token, portalHostOf(request));
-    if (reading.kind === 'absent') throw fault('invalid_session');
-    if (reading.kind === 'inactive') {
-      if (this.admitsResting && resting.has(reading.status)) {
-        request.actor = reading.actor;
-        request.viewing = reading.viewing;
-        request.restingAs = reading.status;
+    const session = await this.sessions.read(token, portalHostOf(request));
+    if (session.kind === 'absent') throw fault('invalid_session');
+    if (session.kind === 'inactive') {
+      if (this.admitsResting && RESTING_STATUSES.has(session.status)) {
+        request.actor = session.actor;
+        request.viewing = session.viewing;
+        request.restingAs = session.status;
         return true;
       }
       throw fault('account_status', {
-        message: `This account is ${reading.status}.`,
-        details: { status: reading.status },
+        message: `This account is ${session.status}.`,
+        details: { status: session.status },
       });
     }
-    // What is left to people whose account rests is left to everybody.
-    if (!this.admitsResting) refuseForbiddenVisit(this.extensions, request, reading.actor);
-    request.actor = reading.actor;
-    request.viewing = reading.viewing;
+    // Routes open to resting accounts are not subject to visit policies.
+    if (!this.admitsResting) refuseForbiddenVisit(this.extensions, request, session.actor);
+    request.actor = session.actor;
+    request.viewing = session.viewing;
     return true;
   }
 }
 
-/** It guards what is left to people whose account rests: the notice, their data, their bills. */
+/** Guards routes that suspended and archived accounts keep: the notice, their data, their bills. */
 @Injectable()
 export class RestingSessionGuard extends SessionGuard {
   protected override readonly admitsResting = true;

@@ -3,7 +3,6 @@ import { type Extensions, policyReason } from '../../extensions';
 import { type Actor, fault } from '../../kernel';
 import { type HttpRequest, pathOf } from '../http-request';
 
-/** Throws where the policy of an extension forbids a person what they are about to do. */
 export function refuseForbiddenVisit({ policies }: Extensions, request: HttpRequest, actor: Actor): void {
   if (policies.length === 0) return;
   const visit: Visit = {

@@ -1,6 +1,5 @@
 import { parseJsonText } from '../../kernel';
 
-/** An answer becomes bytes by the codec, and comes back the same. */
 export interface Codec<T> {
   encode(answer: T): Buffer;
   decode(bytes: Buffer): T;

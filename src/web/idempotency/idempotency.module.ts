@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { SecretsModule } from '../../platform';
-import { AnswerStore } from './answer-store';
+import { IdempotencyStore } from './idempotency-store';
 import { Idempotency } from './idempotency';
 
 @Module({
   imports: [SecretsModule],
-  providers: [AnswerStore, Idempotency],
-  exports: [AnswerStore, Idempotency],
+  providers: [IdempotencyStore, Idempotency],
+  exports: [IdempotencyStore, Idempotency],
 })
 export class IdempotencyModule {}

@@ -1,66 +1,64 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Fault, fault, uuidv7, withDeadline } from '../../kernel';
 import { Settings } from '../../platform';
-import { AnswerStore, type Earlier } from './answer-store';
+import { IdempotencyStore, type EarlierClaim } from './idempotency-store';
 import type { Codec } from './codec';
 import { Leases } from './leases';
-import { type RepeatableRequest, type Operation, operationOf } from './operation';
+import { type RepeatableRequest, type IdempotentOperation, operationOf } from './operation';
 
-interface Outcome<T> {
+interface IdempotentResult<T> {
   readonly answer: T;
-  /** It is set when the answer is an earlier one's. */
+  /** Set if the answer is a replay. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Told with every answer that is repeated; such an answer costs nothing. */
+/** Header of replayed answers, which cost nothing. */
 const REPLAYED = { 'x-svc-replayed': 'true' } as const;
 const RENEW_MS = 10_000;
-/** The longest wait for the database, both for a caller and for an answer that was paid for. */
-const PATIENCE_MS = 5_000;
-/** Other requests may begin and fail in between; after so many rounds the key counts as busy. */
-const MOST_TRIES = 3;
+const DATABASE_TIMEOUT_MS = 5_000;
+/** Other requests can start and fail in between; after this number of rounds the key counts as busy. */
+const MAX_TRIES = 3;
 
-/** `Idempotency-Key`: the same request under the same key is carried out once, and answered the same for a day. */
+/** `Idempotency-Key`: executes a request once per key, and repeats its answer for a day. */
 @Injectable()
 export class Idempotency {
   private readonly logger = new Logger(Idempotency.name);
   private readonly leases: Leases;
 
   constructor(
-    private readonly answers: AnswerStore,
+    private readonly answers: IdempotencyStore,
     private readonly settings: Settings,
   ) {
     this.leases = new Leases((claims) => this.renew(claims), RENEW_MS);
   }
 
-  /** Runs the operation once, for any answer that a codec can store; `route` identifies the operation. */
   async once<T>(
-    asked: RepeatableRequest,
+    request: RepeatableRequest,
     route: string,
     codec: Codec<T>,
     execute: () => Promise<T>,
-  ): Promise<Outcome<T>> {
-    const operation = operationOf(asked, route, this.settings.keyPepper);
+  ): Promise<IdempotentResult<T>> {
+    const operation = operationOf(request, route, this.settings.keyPepper);
     if (operation === null) return { answer: await execute() };
     const claim = uuidv7();
     const earlier = await this.claim(claim, operation);
     if (earlier !== null) return replay(earlier, codec);
-    this.leases.begin(claim);
+    this.leases.start(claim);
     try {
       const answer = await this.attempt(claim, execute);
-      await this.keep(claim, operation, codec.encode(answer));
+      await this.storeAnswer(claim, operation, codec.encode(answer));
       return { answer };
     } finally {
       this.leases.end(claim);
     }
   }
 
-  /** Null: the operation is the caller's. */
-  private async claim(claim: string, operation: Operation): Promise<Earlier | null> {
+  /** Null if the caller owns the operation. */
+  private async claim(claim: string, operation: IdempotentOperation): Promise<EarlierClaim | null> {
     let abandoned: string | null = null;
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      if (await inTime(this.answers.claim(claim, operation, abandoned))) return null;
-      const earlier = await inTime(this.answers.find(operation));
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      if (await withTimeout(this.answers.claim(claim, operation, abandoned))) return null;
+      const earlier = await withTimeout(this.answers.find(operation));
       if (earlier !== null && earlier.standing !== 'abandoned') return earlier;
       abandoned = earlier?.claim ?? null;
     }
@@ -71,30 +69,32 @@ export class Idempotency {
     try {
       return await execute();
     } catch (error) {
-      // The charge of this one will only be known when its lease is over.
-      const isInDoubt = error instanceof Fault && error.code === 'supplier_settlement_failed';
-      if (!isInDoubt) await this.quietly('released', this.answers.release(claim));
+      // The charge remains unknown until the lease ends.
+      const isChargeUnknown = error instanceof Fault && error.code === 'supplier_settlement_failed';
+      if (!isChargeUnknown) await this.runOrWarn('released', this.answers.release(claim));
       throw error;
     }
   }
 
-  /** The answer was paid for: it is sent even if it cannot be stored, and the claim stays until its lease ends. */
-  private async keep(claim: string, operation: Operation, answer: Buffer): Promise<void> {
-    const kept =
+  /**
+   * The answer was paid for: failing to store it does not prevent sending it, and the claim stays until its lease ends.
+   */
+  private async storeAnswer(claim: string, operation: IdempotentOperation, answer: Buffer): Promise<void> {
+    const write =
       answer.length > this.settings.idempotentAnswerLimitBytes
-        ? this.answers.bar(claim)
-        : this.answers.keep(claim, operation, answer);
-    if ((await this.quietly('kept', kept)) === false)
+        ? this.answers.markUnstored(claim)
+        : this.answers.store(claim, operation, answer);
+    if ((await this.runOrWarn('kept', write)) === false)
       this.logger.warn(`Request ${operation.requestId} took so long that another carried it out as well.`);
   }
 
   private async renew(claims: readonly string[]): Promise<void> {
-    await this.quietly('renewed', this.answers.renew(claims));
+    await this.runOrWarn('renewed', this.answers.renew(claims));
   }
 
-  private async quietly<T>(what: string, work: Promise<T>): Promise<T | undefined> {
+  private async runOrWarn<T>(what: string, work: Promise<T>): Promise<T | undefined> {
     try {
-      return await inTime(work);
+      return await withTimeout(work);
     } catch (error) {
       this.logger.warn(`An idempotent call could not be ${what}: ${String(error)}`);
       return undefined;
@@ -102,7 +102,10 @@ export class Idempotency {
   }
 }
 
-function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec: Codec<T>): Outcome<T> {
+function replay<T>(
+  { sameRequest, standing, requestId, answer }: EarlierClaim,
+  codec: Codec<T>,
+): IdempotentResult<T> {
   if (!sameRequest) {
     throw conflict(
       requestId,
@@ -122,8 +125,8 @@ function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec:
   };
 }
 
-const inTime = <T>(work: Promise<T>): Promise<T> =>
-  withDeadline(PATIENCE_MS, work, () => fault('service_unavailable', { retryAfterSeconds: 1 }));
+const withTimeout = <T>(work: Promise<T>): Promise<T> =>
+  withDeadline(DATABASE_TIMEOUT_MS, work, () => fault('service_unavailable', { retryAfterSeconds: 1 }));
 
 const inProgress = (): Fault => fault('operation_in_progress', { retryAfterSeconds: 1 });
 

@@ -1,4 +1,4 @@
-/** Keeps the claims of running calls alive: one statement for all of this node, and none while nothing runs. */
+/** Renews the claims of all running calls of a node with one statement, and with none while nothing runs. */
 export class Leases {
   private readonly claims = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
@@ -8,7 +8,7 @@ export class Leases {
     private readonly everyMs: number,
   ) {}
 
-  begin(claim: string): void {
+  start(claim: string): void {
     this.claims.add(claim);
     this.timer ??= setInterval(() => void this.renew([...this.claims]), this.everyMs).unref();
   }

@@ -2,35 +2,36 @@ import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
 
-/** An operation that has to happen once, however often it is repeated. */
-export interface Operation {
+export interface IdempotentOperation {
   readonly keyId: number;
-  /** It hashes the idempotency key, for this API key alone. */
+  /** Hash of the idempotency key, specific to the API key. */
   readonly keyHash: Buffer;
-  /** It hashes the route and the body. */
+  /** Hash of the route and the body. */
   readonly requestHash: Buffer;
   readonly requestId: string;
 }
 
-/** A request that is sent again is recognised by this. */
 export interface RepeatableRequest {
   readonly requestId: string;
-  /** The API key that asks: each has idempotency keys of its own. */
   readonly keyId: number;
   readonly headers: IncomingHttpHeaders;
-  /** Two sendings of one request have this content in common. */
+  /** Content that identifies the request across repetitions. */
   content(): readonly (string | Buffer)[];
 }
 
 const HEADER = 'idempotency-key';
-const VISIBLE = /^[\x21-\x7e]{1,255}$/;
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
-/** Null: the caller did not ask for it. */
-export function operationOf(asked: RepeatableRequest, route: string, secret: string): Operation | null {
-  const { headers, keyId, requestId } = asked;
+/** Null if the caller sent no idempotency key. */
+export function operationOf(
+  request: RepeatableRequest,
+  route: string,
+  secret: string,
+): IdempotentOperation | null {
+  const { headers, keyId, requestId } = request;
   const key = headers[HEADER];
   if (key === undefined) return null;
-  if (typeof key !== 'string' || !VISIBLE.test(key)) {
+  if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) {
     throw fault('invalid_idempotency_key', {
       param: 'Idempotency-Key',
       message: 'Idempotency-Key must be 1 to 255 visible ASCII characters.',
@@ -39,7 +40,7 @@ export function operationOf(asked: RepeatableRequest, route: string, secret: str
   return {
     keyId,
     keyHash: hashOf(secret, `key ${keyId}`, [key]),
-    requestHash: hashOf(secret, `request ${route}`, asked.content()),
+    requestHash: hashOf(secret, `request ${route}`, request.content()),
     requestId,
   };
 }

@@ -1,5 +1,5 @@
 import type { RegisteredRoute } from './registered-routes';
-import type { Schema } from '../../kernel';
+import type { JsonSchema } from '../../kernel';
 import { schemaOfForm } from './schema-of-form';
 
 export interface Parameter {
@@ -7,18 +7,18 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly description?: string;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 export interface Media {
-  readonly schema?: Schema;
+  readonly schema?: JsonSchema;
   readonly example?: unknown;
 }
 
 export interface OpenApiResponse {
   readonly $ref?: string;
   readonly description?: string;
-  readonly headers?: Readonly<Record<string, { readonly $ref: string } | { readonly schema: Schema }>>;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string } | { readonly schema: JsonSchema }>>;
   readonly content?: Readonly<Record<string, Media>>;
 }
 
@@ -42,7 +42,7 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, object>>;
 }
 
-/** Only a person can say this of an operation; what is left out follows from the route. */
+/** Parts of an operation that cannot be derived from its route. */
 export type OperationNotes = Partial<OpenApiOperation>;
 
 export interface DocumentInput {
@@ -51,7 +51,6 @@ export interface DocumentInput {
   readonly routes: readonly RegisteredRoute[];
   readonly notesOf: (route: RegisteredRoute) => OperationNotes;
   readonly components: OpenApiDocument['components'];
-  /** These subjects come first, in their order. */
   readonly tagOrder?: readonly string[];
 }
 
@@ -125,8 +124,8 @@ function operationOf(route: RegisteredRoute, notes: OperationNotes): OpenApiOper
 
 function contentOf({ forms, pageForm }: RegisteredRoute): Record<string, Media> {
   const schema = schemaOfForm(forms.body ?? {});
-  const ofPage = pageForm === undefined ? schema : schemaOfForm(pageForm);
-  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: ofPage } };
+  const pageSchema = pageForm === undefined ? schema : schemaOfForm(pageForm);
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: pageSchema } };
 }
 
 function parametersOf({ path, forms, single }: RegisteredRoute): Parameter[] {
@@ -144,13 +143,13 @@ function parametersOf({ path, forms, single }: RegisteredRoute): Parameter[] {
     required: query.required?.includes(name) ?? false,
     schema,
   }));
-  const alone = [...single.query].map(([name, { schema, isRequired }]): Parameter => ({
+  const singleQuery = [...single.query].map(([name, { schema, isRequired }]): Parameter => ({
     name,
     in: 'query',
     required: isRequired,
     schema,
   }));
-  return [...inPath, ...inQuery, ...alone];
+  return [...inPath, ...inQuery, ...singleQuery];
 }
 
 const contentTypes = { page: 'text/html', table: 'text/csv', data: 'application/json' } as const;
@@ -162,16 +161,15 @@ const redirect: OpenApiResponse = {
 
 function responsesOf(route: RegisteredRoute): OpenApiOperation['responses'] {
   const { method, status, access, responds } = route;
-  // A browser without a session is redirected to the sign-in page.
-  const toSignIn = method === 'GET' && (access.kind === 'session' || access.kind === 'role');
+  const redirectsToSignIn = method === 'GET' && (access.kind === 'session' || access.kind === 'role');
   return {
-    [status]: answerOf(route),
-    ...(toSignIn ? { 303: redirect } : {}),
+    [status]: responseOf(route),
+    ...(redirectsToSignIn ? { 303: redirect } : {}),
     ...(responds.redirect === undefined ? {} : { [responds.redirect]: redirect }),
   };
 }
 
-function answerOf({
+function responseOf({
   method,
   answer,
   hasData,
@@ -181,7 +179,7 @@ function answerOf({
 }: RegisteredRoute): OpenApiResponse {
   if (answer === 'redirect') return redirect;
   const type = mediaType ?? contentTypes[answer];
-  const schema: Schema = { type: type === 'application/json' ? 'object' : 'string' };
+  const schema: JsonSchema = { type: type === 'application/json' ? 'object' : 'string' };
   // A browser that submits a form gets a page if the result cannot wait for a redirect.
   const hasPage = answer === 'data' && method !== 'GET' && access.kind !== 'signed';
   return {
@@ -197,10 +195,10 @@ function answerOf({
   };
 }
 
-/** The verb and the path: it stays the same for as long as the address does. */
+/** Method and path; stable as long as the address is. */
 function operationIdOf({ method, path }: RegisteredRoute): string {
-  const words = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '');
-  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const segments = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '');
+  const name = segments.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
   return method.toLowerCase() + (name === '' ? 'Home' : name);
 }
 

@@ -8,36 +8,33 @@ import {
   ROUTE_ARGS_METADATA,
 } from '@nestjs/common/constants';
 import { MetadataScanner, type ModulesContainer, Reflector } from '@nestjs/core';
-import type { Field, Fields } from '../../kernel';
+import type { InputField, InputFields } from '../../kernel';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { ParameterPipe } from '../parameters';
-import { type BodyForm, bodyMetadata, pageFormMetadata } from '../portal-body';
+import { type BodyForm, bodyMetadata, pageFormMetadata } from '../portal-body.interceptor';
 import { fileNameMetadata } from '../routes/csv.interceptor';
 import { type PageView, viewMetadata } from '../routes/page-view';
 import { type DescribedResponses, respondsMetadata } from '../routes/responds';
 
 export interface RegisteredRoute {
   readonly method: string;
-  /** Its parameters stand in braces. */
+  /** Path with parameters in braces. */
   readonly path: string;
   readonly access: AccessRule;
   readonly answer: 'page' | 'table' | 'redirect' | 'data';
-  /** A page that answers as JSON, too. */
   readonly hasData: boolean;
   /** Status of a successful answer. */
   readonly status: number;
-  /** Media type that the handler declares for its answer. */
   readonly mediaType?: string;
   readonly responds: DescribedResponses;
-  /** Its query, its body or its path parameters are validated by these. */
   readonly forms: Forms;
-  /** The form of a page sends these, where they differ from those of programs. */
-  readonly pageForm?: Fields;
-  /** These parameters of the path and of the query are read one by one. */
-  readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, Field<unknown>>>>;
+  /** Fields of the page's HTML form, if different from those of the API. */
+  readonly pageForm?: InputFields;
+  /** Path and query parameters that are read individually. */
+  readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, InputField<unknown>>>>;
 }
 
-type Place = 'body' | 'query' | 'param';
+type ArgumentSource = 'body' | 'query' | 'param';
 
 interface Forms {
   readonly body?: BodyForm;
@@ -45,13 +42,12 @@ interface Forms {
   readonly param?: Type;
 }
 
-/** Nest has these numbers for the sources of a handler's arguments. */
-const places: Readonly<Record<string, Place>> = { 3: 'body', 4: 'query', 5: 'param' };
+/** Nest's numbers for the sources of a handler's arguments. */
+const argumentSources: Readonly<Record<string, ArgumentSource>> = { 3: 'body', 4: 'query', 5: 'param' };
 const plainTypes = new Set<unknown>([String, Number, Boolean, Array, Object, Promise]);
 
-type Handler = (...input: unknown[]) => unknown;
+type RouteHandler = (...input: unknown[]) => unknown;
 
-/** Every route the service has registered, with what its handler says of itself: nothing is written down twice. */
 export function registeredRoutes(modules: ModulesContainer): RegisteredRoute[] {
   const scanner = new MetadataScanner();
   const routes = [...modules.values()].flatMap(({ controllers }) =>
@@ -69,7 +65,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
 function routesOf(controller: Type, prototype: object, name: string): RegisteredRoute[] {
   const reflector = new Reflector();
-  const handler = Reflect.get(prototype, name) as Handler;
+  const handler = Reflect.get(prototype, name) as RouteHandler;
   const paths = reflector.get<string | string[] | undefined>(PATH_METADATA, handler);
   const access = reflector.getAllAndOverride<AccessRule | undefined>(accessMetadata, [handler, controller]);
   if (paths === undefined || access === undefined) return [];
@@ -81,13 +77,13 @@ function routesOf(controller: Type, prototype: object, name: string): Registered
     path: openPath(prefix, path),
     access,
     hasData: page?.data === true,
-    ...answerOf(handler, page !== undefined),
+    ...responseTraitsOf(handler, page !== undefined),
     ...inputsOf(controller, prototype, name),
   }));
 }
 
-function answerOf(
-  handler: Handler,
+function responseTraitsOf(
+  handler: RouteHandler,
   isPage: boolean,
 ): Pick<RegisteredRoute, 'answer' | 'status' | 'mediaType' | 'responds'> {
   const reflector = new Reflector();
@@ -104,7 +100,7 @@ function answerOf(
   };
 }
 
-/** `:key_id` in Nest is `{key_id}` in OpenAPI, and an optional slash at the end is written. */
+/** Converts `:key_id` to `{key_id}`, and an optional slash at the end to a slash. */
 function openPath(prefix: string, path: string): string {
   const segments = `${prefix}/${path.replace('{/}', '')}`.split('/').filter((segment) => segment !== '');
   const end = path.endsWith('{/}') ? '/' : '';
@@ -122,23 +118,23 @@ function inputsOf(
   prototype: object,
   name: string,
 ): Pick<RegisteredRoute, 'forms' | 'single' | 'pageForm'> {
-  const taken = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
-    string,
-    Argument
-  >;
+  const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<string, Argument>;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, name) ?? []) as (Type | undefined)[];
-  const handler = Reflect.get(prototype, name) as Handler;
+  const handler = Reflect.get(prototype, name) as RouteHandler;
   const body = Reflect.getMetadata(bodyMetadata, handler) as BodyForm | undefined;
-  const pageForm = Reflect.getMetadata(pageFormMetadata, handler) as Fields | undefined;
+  const pageForm = Reflect.getMetadata(pageFormMetadata, handler) as InputFields | undefined;
   const forms: { -readonly [Of in keyof Forms]: Forms[Of] } = body === undefined ? {} : { body };
-  const single = { param: new Map<string, Field<unknown>>(), query: new Map<string, Field<unknown>>() };
-  for (const [key, { index, data, pipes }] of Object.entries(taken)) {
-    const place = places[key.split(':')[0] ?? ''];
+  const single = {
+    param: new Map<string, InputField<unknown>>(),
+    query: new Map<string, InputField<unknown>>(),
+  };
+  for (const [key, { index, data, pipes }] of Object.entries(args)) {
+    const source = argumentSources[key.split(':')[0] ?? ''];
     const type = types[index];
     const pipe = pipes.find((one) => one instanceof ParameterPipe);
-    if (pipe !== undefined && (place === 'param' || place === 'query'))
-      single[place].set(String(data), pipe.field);
-    else if (place !== undefined && type !== undefined && !plainTypes.has(type)) forms[place] ??= type;
+    if (pipe !== undefined && (source === 'param' || source === 'query'))
+      single[source].set(String(data), pipe.field);
+    else if (source !== undefined && type !== undefined && !plainTypes.has(type)) forms[source] ??= type;
   }
   return { forms, single, ...(pageForm === undefined ? {} : { pageForm }) };
 }

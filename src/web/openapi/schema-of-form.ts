@@ -1,17 +1,17 @@
 import type { Type } from '@nestjs/common';
-import { objectSchema, type Schema } from '../../kernel';
+import { objectSchema, type JsonSchema } from '../../kernel';
 import { fieldsOf, getMetadataStorage } from '../../platform';
-import type { BodyForm } from '../portal-body';
+import type { BodyForm } from '../portal-body.interceptor';
 import { otherPropertiesOf } from '../validation';
 
-interface Rule {
+interface ValidationRule {
   readonly name: string;
   readonly constraints: readonly unknown[];
   readonly each: boolean;
 }
 
-/** A rule of class-validator says this about a value. A rule that is not here says nothing. */
-const rules: Readonly<Record<string, (constraints: readonly unknown[]) => Schema>> = {
+/** JSON Schema of each class-validator rule; rules not listed add nothing. */
+const rules: Readonly<Record<string, (constraints: readonly unknown[]) => JsonSchema>> = {
   isString: () => ({ type: 'string' }),
   isInt: () => ({ type: 'integer' }),
   isNumber: () => ({ type: 'number' }),
@@ -21,26 +21,26 @@ const rules: Readonly<Record<string, (constraints: readonly unknown[]) => Schema
   isUuid: () => ({ type: 'string', format: 'uuid' }),
   isDateString: () => ({ type: 'string', format: 'date-time' }),
   isIso8601: () => ({ type: 'string', format: 'date-time' }),
-  isDollars: ([amount]) => amount as Schema,
+  isDollars: ([amount]) => amount as JsonSchema,
   isArray: () => ({ type: 'array' }),
   isObject: () => ({ type: 'object' }),
   isNotEmpty: () => ({ minLength: 1 }),
   isIn: ([values]) => ({ enum: values as readonly unknown[] }),
   isEnum: ([, values]) => ({ enum: values as readonly unknown[] }),
   equals: ([value]) => ({ const: value }),
-  min: ([least]) => ({ minimum: Number(least) }),
-  max: ([most]) => ({ maximum: Number(most) }),
+  min: ([min]) => ({ minimum: Number(min) }),
+  max: ([max]) => ({ maximum: Number(max) }),
   isPositive: () => ({ minimum: 0 }),
-  minLength: ([least]) => ({ type: 'string', minLength: Number(least) }),
-  maxLength: ([most]) => ({ type: 'string', maxLength: Number(most) }),
-  isLength: ([least, most]) => ({
+  minLength: ([min]) => ({ type: 'string', minLength: Number(min) }),
+  maxLength: ([max]) => ({ type: 'string', maxLength: Number(max) }),
+  isLength: ([min, max]) => ({
     type: 'string',
-    minLength: Number(least),
-    ...(most === undefined ? {} : { maxLength: Number(most) }),
+    minLength: Number(min),
+    ...(max === undefined ? {} : { maxLength: Number(max) }),
   }),
   matches: ([pattern]) => ({ type: 'string', pattern: (pattern as RegExp).source }),
-  arrayMaxSize: ([most]) => ({ type: 'array', maxItems: Number(most) }),
-  arrayMinSize: ([least]) => ({ type: 'array', minItems: Number(least) }),
+  arrayMaxSize: ([max]) => ({ type: 'array', maxItems: Number(max) }),
+  arrayMinSize: ([min]) => ({ type: 'array', minItems: Number(min) }),
 };
 
 const jsonTypes = new Map<unknown, string>([
@@ -50,17 +50,16 @@ const jsonTypes = new Map<unknown, string>([
   [Array, 'array'],
 ]);
 
-/** A form as JSON Schema: by its fields and its validation rules, which are what is really enforced. */
-export const schemaOfForm = (form: BodyForm): Schema =>
+export const schemaOfForm = (form: BodyForm): JsonSchema =>
   typeof form === 'function' ? schemaOfClass(form) : objectSchema(form);
 
-function schemaOfClass(form: Type): Schema {
-  const found = getMetadataStorage().getTargetValidationMetadatas(form, '', false, false);
-  const properties: Record<string, Schema> = {};
+function schemaOfClass(form: Type): JsonSchema {
+  const validations = getMetadataStorage().getTargetValidationMetadatas(form, '', false, false);
+  const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
   const declared = fieldsOf(form);
-  for (const [name, metadata] of Map.groupBy(found, ({ propertyName }) => propertyName)) {
-    const ofProperty = metadata.map(({ name: rule, constraints, each }): Rule => ({
+  for (const [name, metadata] of Map.groupBy(validations, ({ propertyName }) => propertyName)) {
+    const ofProperty = metadata.map(({ name: rule, constraints, each }): ValidationRule => ({
       name: rule ?? '',
       constraints: constraints ?? [],
       each,
@@ -77,22 +76,22 @@ function schemaOfClass(form: Type): Schema {
   };
 }
 
-/** `IsOptional` and its like are conditions in place of rules, and `Allow` is no rule at all. */
+/** `IsOptional` and similar decorators are conditions instead of rules; `Allow` is not a rule. */
 const isRequired = (metadata: readonly { readonly type: string }[]): boolean =>
   !metadata.some(({ type }) => type === 'conditionalValidation') &&
   metadata.some(({ type }) => type !== 'whitelistValidation');
 
-function propertySchema(form: Type, name: string, ofProperty: readonly Rule[]): Schema {
-  const merge = (chosen: readonly Rule[]): Schema =>
+function propertySchema(form: Type, name: string, ofProperty: readonly ValidationRule[]): JsonSchema {
+  const merge = (selectedRules: readonly ValidationRule[]): JsonSchema =>
     Object.assign(
       {},
-      ...chosen.map(({ name: rule, constraints }) => rules[rule]?.(constraints) ?? {}),
-    ) as Schema;
-  const own = merge(ofProperty.filter(({ each }) => !each));
+      ...selectedRules.map(({ name: rule, constraints }) => rules[rule]?.(constraints) ?? {}),
+    ) as JsonSchema;
+  const ownSchema = merge(ofProperty.filter(({ each }) => !each));
   const ofItems = ofProperty.filter(({ each }) => each);
   const declared = jsonTypes.get(Reflect.getMetadata('design:type', form.prototype as object, name));
-  if (ofItems.length > 0) return { type: 'array', ...own, items: merge(ofItems) };
-  return own.type === undefined && declared !== undefined && own.enum === undefined
-    ? { type: declared, ...own }
-    : own;
+  if (ofItems.length > 0) return { type: 'array', ...ownSchema, items: merge(ofItems) };
+  return ownSchema.type === undefined && declared !== undefined && ownSchema.enum === undefined
+    ? { type: declared, ...ownSchema }
+    : ownSchema;
 }

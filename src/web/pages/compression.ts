@@ -4,16 +4,15 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 export type Encoding = 'br' | 'gzip';
 
-/** Smaller answers fit one packet as they are. */
-const LEAST_BYTES = 1_024;
+/** Smaller responses fit into one packet uncompressed. */
+const MIN_BYTES = 1_024;
 
-/** Pages are made for one reader each, so they are compressed fast; assets once, so they are compressed well. */
+/** Pages are rendered per reader and compressed fast; assets are compressed once and well. */
 const QUALITIES = { page: 4, asset: 9 } as const;
 
-/** The best encoding that the client takes; null for none. */
 function encodingFor({ headers }: Pick<IncomingMessage, 'headers'>): Encoding | null {
-  const given = headers['accept-encoding'];
-  const taken = (typeof given === 'string' ? given : '')
+  const header = headers['accept-encoding'];
+  const accepted = (typeof header === 'string' ? header : '')
     .split(',')
     .map((entry) =>
       entry
@@ -22,7 +21,7 @@ function encodingFor({ headers }: Pick<IncomingMessage, 'headers'>): Encoding | 
         .split(/\s*;\s*q=/),
     )
     .flatMap(([name, weight = '1']) => (Number(weight) > 0 ? [name] : []));
-  return (['br', 'gzip'] as const).find((encoding) => taken.includes(encoding)) ?? null;
+  return (['br', 'gzip'] as const).find((encoding) => accepted.includes(encoding)) ?? null;
 }
 
 const brotli = promisify(brotliCompress);
@@ -38,18 +37,18 @@ const compress = (bytes: Buffer, encoding: Encoding, kind: keyof typeof QUALITIE
         },
       });
 
-/** The bytes as the client takes them; null where they are sent as they are. The head says which. */
-export async function encoded(
+/** Returns the compressed body and sets its headers; null if the body is sent uncompressed. */
+export async function encodeBody(
   bytes: Buffer,
   request: Pick<IncomingMessage, 'headers'>,
   response: Pick<ServerResponse, 'appendHeader' | 'setHeader'>,
-  keep: (encoding: Encoding, make: () => Promise<Buffer>) => Promise<Buffer> = (_encoding, make) => make(),
+  cached: (encoding: Encoding, make: () => Promise<Buffer>) => Promise<Buffer> = (_encoding, make) => make(),
   kind: keyof typeof QUALITIES = 'page',
 ): Promise<Buffer | null> {
-  if (bytes.length < LEAST_BYTES) return null;
+  if (bytes.length < MIN_BYTES) return null;
   response.appendHeader('vary', 'accept-encoding');
   const encoding = encodingFor(request);
   if (encoding === null) return null;
   response.setHeader('content-encoding', encoding);
-  return keep(encoding, () => compress(bytes, encoding, kind));
+  return cached(encoding, () => compress(bytes, encoding, kind));
 }

@@ -1,38 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import type { Schema } from '../../kernel';
+import type { JsonSchema } from '../../kernel';
 import type { FieldAttributes } from '../../views';
 import { registeredRoutes, type RegisteredRoute } from '../openapi/registered-routes';
 import { schemaOfForm } from '../openapi/schema-of-form';
 
-type Declared = ReadonlyMap<string, FieldAttributes>;
+type FieldAttributesByName = ReadonlyMap<string, FieldAttributes>;
 
 interface Declaration {
   readonly segments: readonly string[];
-  readonly fields: Declared;
+  readonly fields: FieldAttributesByName;
 }
 
-/** The forms of pages take the fields that their routes declare, by the address that they are sent to. */
 @Injectable()
 export class FormDeclarations {
-  private made: ReadonlyMap<number, readonly Declaration[]> | undefined;
+  private declarations: ReadonlyMap<number, readonly Declaration[]> | undefined;
 
   constructor(private readonly modules: ModulesContainer) {}
 
-  /** It is null for an address that declares no fields. */
-  readonly at = (action: string): Declared | null => {
-    // Routes do not change while the service runs.
-    this.made ??= declarationsOf(registeredRoutes(this.modules));
+  /** Null for an address that declares no fields. */
+  readonly at = (action: string): FieldAttributesByName | null => {
+    this.declarations ??= declarationsOf(registeredRoutes(this.modules));
     const segments = segmentsOf(action.split(/[?#]/)[0] ?? '');
-    const fitting = this.made.get(segments.length) ?? [];
-    const found = fitting.find((declaration) =>
-      declaration.segments.every((segment, place) => segment === ANY || segment === segments[place]),
+    const candidates = this.declarations.get(segments.length) ?? [];
+    const match = candidates.find((declaration) =>
+      declaration.segments.every((segment, index) => segment === ANY || segment === segments[index]),
     );
-    return found?.fields ?? null;
+    return match?.fields ?? null;
   };
 }
 
-/** A parameter of a path. */
 const ANY = '*';
 
 const segmentsOf = (path: string): string[] => path.split('/').filter((segment) => segment !== '');
@@ -44,14 +41,16 @@ function declarationsOf(routes: readonly RegisteredRoute[]): ReadonlyMap<number,
     const segments = segmentsOf(path).map((segment) => (segment.startsWith('{') ? ANY : segment));
     return [{ segments, fields: attributesOf(schemaOfForm(form)) }];
   });
-  const firstExact = declarations.toSorted((one, other) => parametersIn(one) - parametersIn(other));
-  return Map.groupBy(firstExact, ({ segments }) => segments.length);
+  const mostSpecificFirst = declarations.toSorted(
+    (one, other) => countParameters(one) - countParameters(other),
+  );
+  return Map.groupBy(mostSpecificFirst, ({ segments }) => segments.length);
 }
 
-const parametersIn = ({ segments }: Declaration): number =>
+const countParameters = ({ segments }: Declaration): number =>
   segments.filter((segment) => segment === ANY).length;
 
-function attributesOf({ properties = {}, required = [] }: Schema): Declared {
+function attributesOf({ properties = {}, required = [] }: JsonSchema): FieldAttributesByName {
   return new Map(
     Object.entries(properties).map(([name, schema]) => [
       name,
@@ -60,7 +59,7 @@ function attributesOf({ properties = {}, required = [] }: Schema): Declared {
   );
 }
 
-function boundsOf({ type, minimum, maximum, minLength, maxLength, pattern }: Schema): FieldAttributes {
+function boundsOf({ type, minimum, maximum, minLength, maxLength, pattern }: JsonSchema): FieldAttributes {
   const types = [type].flat().filter((one) => one !== undefined && one !== 'null');
   const [only = ''] = types.length === 1 ? types : [];
   if (only === 'integer' || only === 'number')
@@ -72,27 +71,27 @@ function boundsOf({ type, minimum, maximum, minLength, maxLength, pattern }: Sch
     };
   if (!types.includes('string')) return {};
   return {
-    // One character is what "required" says already.
+    // `required` already implies one character.
     ...(minLength === undefined || minLength < 2 ? {} : { minlength: String(minLength) }),
     ...(maxLength === undefined ? {} : { maxlength: String(maxLength) }),
-    ...forBrowsers(pattern),
+    ...browserPattern(pattern),
   };
 }
 
-/** A browser reads patterns with the flag v, which wants more signs of a class escaped, and anchors them by itself. */
-function forBrowsers(pattern: string | undefined): { readonly pattern?: string } {
-  const shown = pattern?.replaceAll(
+/** Browsers compile patterns with the v flag, which requires more escapes in classes, and anchor them. */
+function browserPattern(pattern: string | undefined): { readonly pattern?: string } {
+  const escapedPattern = pattern?.replaceAll(
     /\[(\^?)((?:\\.|[^\]\\])+)\]/g,
     (_, not: string, inside: string) => `[${not}${inside.replaceAll(SIGNS, withEscape)}]`,
   );
-  if (shown === undefined || !/^\^.*\$$/.test(shown)) return {};
+  if (escapedPattern === undefined || !/^\^.*\$$/.test(escapedPattern)) return {};
   try {
-    return { pattern: new RegExp(shown, 'v').source };
+    return { pattern: new RegExp(escapedPattern, 'v').source };
   } catch {
     return {};
   }
 }
 
-/** An escaped sign stays, a property with its braces, too. */
+/** Matches escapes and properties, which stay as they are, or one unescaped sign. */
 const SIGNS = /(\\[pP]\{[^}]*\}|\\.)|([(){}/|]|-$)/g;
 const withEscape = (_: string, escaped: string | undefined, sign: string): string => escaped ?? `\\${sign}`;

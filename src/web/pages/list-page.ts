@@ -1,12 +1,12 @@
 import type { Scope } from '../../kernel';
 import type { Page } from '../../platform';
 import {
-  type Column,
+  type TableColumn,
   type EmptyModel,
   type FieldModel,
   type FilterBarModel,
   filterFields,
-  type Link,
+  type LinkModel,
   type PagerModel,
   type RowModel,
   type TableModel,
@@ -14,28 +14,23 @@ import {
   type Translate,
 } from '../../views';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
-import type { FileColumns } from '../routes/csv';
+import type { CsvColumns } from '../routes/csv';
 import { actorOf, viewScope } from '../view-scope';
 
-/** It describes one list of the dashboard: what differs from the other ones. */
 export interface ListDescription<Row> {
   readonly heading: string;
-  /** Period, zone and whose: every figure on the page is of these. */
+  /** Period, time zone and owner of every figure on the page. */
   readonly scope: string;
-  readonly columns: readonly Column<Row>[];
-  /** The row leads to an address, and shows more when it is opened. */
+  readonly columns: readonly TableColumn<Row>[];
   readonly row?: (row: Row) => Omit<RowModel, 'cells'>;
-  /** The filters; the address is their only state. */
+  /** Filters; the address is their only state. */
   readonly fields: readonly FieldModel[];
-  /** It is shown while there is nothing at all yet. */
   readonly nothingYet: EmptyModel;
-  /** These actions may be begun from here, such as making a new one. */
-  readonly actions?: readonly Link[];
-  /** It says, for example, how far a search went. */
+  readonly actions?: readonly LinkModel[];
   readonly note?: string | null;
 }
 
-/** The view `views/layouts/list.hbs` shows this; another may add something between filter and table. */
+/** View model of `views/layouts/list.hbs`. */
 export interface ListPageModel {
   readonly list: {
     readonly heading: string;
@@ -44,7 +39,7 @@ export interface ListPageModel {
     readonly table: TableModel;
     readonly pager: PagerModel;
     readonly csvHref: string;
-    readonly actions: readonly Link[];
+    readonly actions: readonly LinkModel[];
     readonly note?: string;
   };
 }
@@ -75,7 +70,7 @@ export function listPage<Row>(
           caption: heading,
           columns,
           ...(row && { row }),
-          empty: isFiltered ? filteredToNothing(path, translate) : description.nothingYet,
+          empty: isFiltered ? noMatchModel(path, translate) : description.nothingYet,
         },
         translate,
       ),
@@ -91,8 +86,7 @@ export function listPage<Row>(
   };
 }
 
-/** The JSON form of a list: the fields of its file, and the cursors of the pages next to it. */
-export const listData = <Row>({ rows, next, previous }: Page<Row>, columns: FileColumns<Row>) => ({
+export const listData = <Row>({ rows, next, previous }: Page<Row>, columns: CsvColumns<Row>) => ({
   object: 'list',
   data: rows.map((row) =>
     Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, value(row)])),
@@ -112,13 +106,13 @@ function hrefs<Row>(
   };
 }
 
-const filteredToNothing = (path: string, translate: Translate): EmptyModel => ({
+const noMatchModel = (path: string, translate: Translate): EmptyModel => ({
   title: translate('list.no-match-title'),
   text: translate('list.no-match-text'),
   action: { label: translate('filter.clear'), href: path, quiet: true },
 });
 
-/** This address with some of its query changed; null takes a parameter away. */
+/** Returns the address with changed query parameters; null removes a parameter. */
 export function addressOf(
   path: string,
   query: URLSearchParams,
@@ -133,8 +127,8 @@ export function addressOf(
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** It says in words whose data a page shows; pages of the administration say their `adminScope`. */
-export function scopeWords(
+/** Describes whose data a page shows; administration pages pass their `adminScope`. */
+export function describeScope(
   request: HttpRequest,
   translate: Translate,
   scope: Scope = viewScope(request),

@@ -2,7 +2,6 @@ import type { Locale, Translate } from '../../views';
 import type { HttpRequest } from '../http-request';
 import type { PageRenderer } from './page-renderer';
 
-/** The language and time zone in which a page is rendered. */
 export interface Localisation {
   readonly locale: Locale;
   readonly timeZone: string;

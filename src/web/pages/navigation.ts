@@ -1,16 +1,16 @@
 import type { LoadedExtension } from '../../extensions';
-import { atLeast, type Role } from '../../kernel';
+import { atLeast, type UserRole } from '../../kernel';
 import type { NavigationGroup, Translate } from '../../views';
 
 interface NavigationPage {
-  /** The key of its text. */
+  /** Key of the text. */
   readonly label: string;
   readonly href: string;
   readonly icon: string;
-  readonly minimum: Role;
+  readonly minimum: UserRole;
 }
 
-const page = (name: string, href: string, icon: string, minimum: Role = 'user'): NavigationPage => ({
+const page = (name: string, href: string, icon: string, minimum: UserRole = 'user'): NavigationPage => ({
   label: `navigation.${name}`,
   href,
   icon,
@@ -45,18 +45,17 @@ const administrationPages = [
   page('extensions', '/dashboard/admin/extensions', 'plus', 'platform_admin'),
 ];
 
-/** The entries of extensions, by the group that they stand in. */
 export interface ExtensionPages {
   readonly own: readonly NavigationPage[];
   readonly administration: readonly NavigationPage[];
 }
 
 export function extensionPages(extensions: readonly LoadedExtension[]): ExtensionPages {
-  const pagesIn = (wanted: 'own' | 'administration', least: Role) =>
+  const pagesIn = (targetGroup: 'own' | 'administration', defaultMinimum: UserRole) =>
     extensions.flatMap(({ id, parts: { navigation = [] } }) =>
       navigation
-        .filter(({ group = 'own' }) => group === wanted)
-        .map(({ name, href, icon = 'switchboard', minimum = least }) => ({
+        .filter(({ group = 'own' }) => group === targetGroup)
+        .map(({ name, href, icon = 'switchboard', minimum = defaultMinimum }) => ({
           label: `ext.${id}.navigation.${name}`,
           ...{ href, icon, minimum },
         })),
@@ -65,16 +64,14 @@ export function extensionPages(extensions: readonly LoadedExtension[]): Extensio
 }
 
 export interface NavigationReader {
-  readonly role: Role;
+  readonly role: UserRole;
   readonly path: string;
-  /** This installation serves the page; an entry without one leads nowhere. */
   readonly isServed: (path: string) => boolean;
 }
 
-/** The pages a person may open, the one they are on marked. */
 export function navigationFor(
   reader: NavigationReader,
-  added: ExtensionPages,
+  fromExtensions: ExtensionPages,
   translate: Translate,
 ): NavigationGroup[] {
   const itemsOf = (pages: readonly NavigationPage[]) =>
@@ -86,19 +83,19 @@ export function navigationFor(
         icon,
         ...(isCurrent(href, reader.path, pages) ? { current: true } : {}),
       }));
-  const administration = itemsOf([...administrationPages, ...added.administration]);
-  const groups: NavigationGroup[] = [{ items: itemsOf([...ownPages, ...added.own]) }];
+  const administration = itemsOf([...administrationPages, ...fromExtensions.administration]);
+  const groups: NavigationGroup[] = [{ items: itemsOf([...ownPages, ...fromExtensions.own]) }];
   if (administration.length > 0) {
     groups.push({ label: translate('navigation.administration'), items: administration });
   }
   return groups;
 }
 
-/** Others begin with the address of these pages. */
-const starts = new Set(['/dashboard', '/dashboard/admin']);
+/** Index pages, whose address is a prefix of other pages. */
+const INDEX_PAGES = new Set(['/dashboard', '/dashboard/admin']);
 
 const isCurrent = (href: string, path: string, others: readonly { readonly href: string }[]): boolean =>
   path === href ||
-  (!starts.has(href) &&
+  (!INDEX_PAGES.has(href) &&
     path.startsWith(`${href}/`) &&
     !others.some((other) => other.href.startsWith(`${href}/`) && path.startsWith(other.href)));

@@ -5,15 +5,14 @@ import { AdminViewService, type OrganisationName } from '../../identity';
 import { type Actor, atLeast, isAdministrator } from '../../kernel';
 import { LeanAdapter } from '../../platform';
 import type { AdminStrip, NavigationGroup, Translate, ViewContext } from '../../views';
-import type { FrameFacts } from '../frame-facts';
+import type { FrameData } from '../frame-data';
 import { type HttpRequest, pathOf } from '../http-request';
 import { Notices } from '../notices';
 import { extensionPages, type ExtensionPages, navigationFor } from './navigation';
 
-/** Navigation, name, the administration's strip and a notice surround every page of a signed-in person. */
 @Injectable()
 export class PageFrames {
-  private readonly added: ExtensionPages;
+  private readonly extensionPages: ExtensionPages;
   private waitingTerms: (userId: number) => Promise<string | null> = () => Promise.resolve(null);
 
   constructor(
@@ -22,20 +21,20 @@ export class PageFrames {
     private readonly notices: Notices,
     { all }: Extensions,
   ) {
-    this.added = extensionPages(all);
+    this.extensionPages = extensionPages(all);
   }
 
-  /** Legal texts are kept above this floor. */
-  termsFrom(waitingTerms: (userId: number) => Promise<string | null>): void {
+  /** Set by the module of legal texts, which this module cannot import. */
+  setTermsSource(waitingTerms: (userId: number) => Promise<string | null>): void {
     this.waitingTerms = waitingTerms;
   }
 
   async load(request: HttpRequest, response: ServerResponse): Promise<void> {
     const { actor, viewing } = request;
-    const mayNarrow = viewing?.adminView && actor !== undefined && atLeast(actor.role, 'platform_admin');
+    const canNarrow = viewing?.adminView && actor !== undefined && atLeast(actor.role, 'platform_admin');
     request.frame = {
       notice: this.notices.take(request, response),
-      organisations: mayNarrow
+      organisations: canNarrow
         ? await this.adminViews.organisations(viewing.adminView?.organisation?.id)
         : [],
       terms: actor === undefined ? null : await this.waitingTerms(actor.userId),
@@ -48,16 +47,15 @@ export class PageFrames {
       frame?.notice === null || frame === undefined
         ? []
         : [{ tone: frame.notice.tone, text: translate(frame.notice.text, { ...frame.notice.values }) }];
-    return { notices, ...(actor === undefined ? {} : this.signedIn(request, actor, translate)) };
+    return { notices, ...(actor === undefined ? {} : this.viewerContext(request, actor, translate)) };
   }
 
-  /** The pages that the person may open and this installation serves. */
   navigationOf(request: HttpRequest, { role }: Actor, translate: Translate): NavigationGroup[] {
     const isServed = (page: string): boolean => this.adapter.routes.methodsOf(page).includes('GET');
-    return navigationFor({ role, path: pathOf(request), isServed }, this.added, translate);
+    return navigationFor({ role, path: pathOf(request), isServed }, this.extensionPages, translate);
   }
 
-  /** The page of a refused form, else the nearest page above that the person may open. */
+  /** Page of a rejected form, or the nearest page above that the user can open. */
   backFrom(request: HttpRequest, translate: Translate): { href: string; label?: string } | null {
     const { actor, formPage } = request;
     if (formPage !== undefined) return { href: formPage };
@@ -70,7 +68,7 @@ export class PageFrames {
     return nearest === undefined ? null : { href: nearest.href, label: nearest.label };
   }
 
-  private signedIn(request: HttpRequest, actor: Actor, translate: Translate): Partial<ViewContext> {
+  private viewerContext(request: HttpRequest, actor: Actor, translate: Translate): Partial<ViewContext> {
     const { viewing, frame } = request;
     const adminView = viewing?.adminView ?? null;
     return {
@@ -94,7 +92,7 @@ function stripOf(
   actor: Actor,
   ownOrganisation: string | null | undefined,
   { organisation }: { readonly organisation: OrganisationName | null },
-  frame: FrameFacts | undefined,
+  frame: FrameData | undefined,
   translate: Translate,
 ): AdminStrip {
   const leaveAction = '/dashboard/toggle-admin-mode';

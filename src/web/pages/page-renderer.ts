@@ -24,14 +24,13 @@ const themeCookie = 'svc_theme';
 const shortcutsCookie = 'svc_shortcuts';
 const timeZoneCookie = 'svc_time_zone';
 
-export interface PortalPlace {
-  /** Callers reach `/v1` there. */
+export interface PortalIdentity {
+  /** Base address of `/v1`. */
   readonly baseUrl: string;
   readonly portalUrl: string;
   readonly brandName: string;
 }
 
-/** Turns a view and its plain model into a page, for the person who asked for it. */
 @Injectable()
 export class PageRenderer {
   constructor(
@@ -56,12 +55,12 @@ export class PageRenderer {
     const view = isFramed ? 'errors/framed' : isMissing ? 'errors/not-found' : 'errors/error';
     const texts = this.textsFor(request);
     const { message } = problem.options;
-    // A fault's own words are English: other readers get them below the text of the code.
-    const own = localeOf(request) === 'en' ? message : undefined;
-    const ofAddress = request.method === 'GET' ? addressText(problem, texts) : null;
-    const said = ofAddress ?? reasonText(problem, texts) ?? own;
-    const humanMessage = said ?? codeText(problem, texts) ?? model.humanMessage;
-    const inEnglish = said === undefined && message !== humanMessage ? message : undefined;
+    // A fault's own message is English: readers of other languages see it below the translated text of the code.
+    const englishMessage = localeOf(request) === 'en' ? message : undefined;
+    const addressMessage = request.method === 'GET' ? addressText(problem, texts) : null;
+    const specificMessage = addressMessage ?? reasonText(problem, texts) ?? englishMessage;
+    const humanMessage = specificMessage ?? codeText(problem, texts) ?? model.humanMessage;
+    const inEnglish = specificMessage === undefined && message !== humanMessage ? message : undefined;
     const back = isFramed ? this.frames.backFrom(request, texts) : null;
     const values = { humanMessage, inEnglish, actionClass: problem.entry.actionClass, isMissing, back };
     return {
@@ -71,7 +70,7 @@ export class PageRenderer {
     };
   }
 
-  /** A script of our pages shows this of a refusal, in the reader's language as far as there is a text. */
+  /** Text of a fault for the portal's scripts, in the reader's language if translated. */
   refusalText(problem: Fault, request: HttpRequest): string {
     if (localeOf(request) === 'en') return problem.humanMessage;
     const texts = this.textsFor(request);
@@ -86,19 +85,17 @@ export class PageRenderer {
     return timeZoneOf(request.viewing?.timeZone ?? cookieOf(request.headers, timeZoneCookie));
   }
 
-  /** The texts in the visitor's language; those of an extension come before the host's. */
+  /** Texts in the visitor's language; those of an extension take precedence. */
   textsFor(request: HttpRequest, extension?: string): Translate {
     return this.engine.translator(localeOf(request), extension);
   }
 
-  /** The address and the name under which this visitor sees the portal. */
-  placeOf(request: HttpRequest): PortalPlace {
+  portalOf(request: HttpRequest): PortalIdentity {
     const { baseUrl: portalUrl, brand } = this.hostOf(request);
     const { brandName, gatewayUrl } = this.settings;
     return { baseUrl: gatewayUrl ?? portalUrl, portalUrl, brandName: brand?.name ?? brandName };
   }
 
-  /** Under a reseller's host, the name, the look and the addresses are the reseller's. */
   private hostOf({ reseller }: HttpRequest): Pick<ViewContext, 'baseUrl' | 'brand'> {
     if (reseller === undefined) return { baseUrl: this.settings.baseUrl };
     const { name, hasLogo, accents, version } = reseller;
@@ -143,25 +140,24 @@ export class PageRenderer {
   }
 }
 
-/** The mark of another session is another one, so that nobody can write it into the page of somebody else. */
+/** Differs per session, so that nobody can forge the mark in another user's page. */
 const hostMarkOf = (session: string, { sessionSecret }: Settings): string =>
   createHmac('sha256', sessionSecret).update(`host mark ${session}`).digest('base64url').slice(0, 22);
 
-/** The locale is the signed-in person's, a visitor's choice, or the first of the browser's that there is. */
 export function localeOf(request: HttpRequest): Locale {
-  const own = request.viewing?.language;
-  if (isLocale(own)) return own;
-  const chosen = cookieOf(request.headers, languageCookie);
-  if (isLocale(chosen)) return chosen;
-  const wanted = (request.headers['accept-language'] ?? '')
+  const accountLocale = request.viewing?.language;
+  if (isLocale(accountLocale)) return accountLocale;
+  const cookieLocale = cookieOf(request.headers, languageCookie);
+  if (isLocale(cookieLocale)) return cookieLocale;
+  const acceptedLanguages = (request.headers['accept-language'] ?? '')
     .split(',')
     .map((entry) => entry.trim().slice(0, 2));
-  return wanted.find(isLocale) ?? locales[0];
+  return acceptedLanguages.find(isLocale) ?? locales[0];
 }
 
 const themeOf = (value: string | null): ViewContext['theme'] =>
   value === 'light' || value === 'dark' ? value : 'system';
 
-// A slash is the one character of a zone's name that scripts escape in a cookie.
+// Scripts escape the slash of a zone's name in cookies.
 const timeZoneOf = (value: string | null): string =>
   canonicalZone(value?.replaceAll(/%2f/gi, '/') ?? 'UTC') ?? 'UTC';

@@ -2,16 +2,15 @@ import type { Fault, ValidationIssue } from '../../kernel';
 import { formPageField, type RefusedForm, type Translate } from '../../views';
 import { localPath } from '../local-path';
 
-export type Posted = Readonly<Record<string, unknown>>;
+export type PostedForm = Readonly<Record<string, unknown>>;
 
-/** A form that was not carried out, and why. */
 export interface Refusal {
   readonly path: string;
-  readonly posted: Posted;
+  readonly posted: PostedForm;
   readonly problem: Fault;
 }
 
-/** Every form of our pages names its page; handlers never see it. */
+/** Removes and returns the page that every portal form names, so that handlers do not see the field. */
 export function takeFormPage(body: unknown): string | undefined {
   const form = body as Record<string, unknown>;
   const page = form[formPageField];
@@ -19,31 +18,33 @@ export function takeFormPage(body: unknown): string | undefined {
   return typeof page === 'string' ? localPath(page, '') || undefined : undefined;
 }
 
-/** The query parameters that a fault names. */
-export function parametersAtFault({ code, options }: Fault): string[] {
+export function invalidParameters({ code, options }: Fault): string[] {
   if (addressTexts[code] === undefined) return [];
   const issues = (options.details?.errors ?? []) as ValidationIssue[];
-  const named = issues.flatMap(({ loc }) => (loc[0] === 'query' ? [String(loc[1])] : []));
-  return issues.length > 0 || options.param === undefined ? named : [options.param];
+  const queryParameters = issues.flatMap(({ loc }) => (loc[0] === 'query' ? [String(loc[1])] : []));
+  return issues.length > 0 || options.param === undefined ? queryParameters : [options.param];
 }
 
-/** It says in the reader's words what an address says that its page does not take; null for other problems. */
-export function addressText(problem: Fault, translate: Translate, isShown = false): string | null {
+/** Translated text about an invalid query parameter; null for other faults. */
+export function addressText(problem: Fault, translate: Translate, isIgnored = false): string | null {
   const { code, options } = problem;
   const key = addressTexts[code];
   const param = options.param ?? (options.details?.required as string[] | undefined)?.[0];
   if (key === undefined || param === undefined) return null;
   const issues = (options.details?.errors ?? []) as ValidationIssue[];
   const isUnknown = issues.some(({ type }) => type === 'whitelistValidation');
-  const text = translate(isShown ? 'error.parameter-ignored' : isUnknown ? 'error.parameter-unknown' : key, {
-    param,
-  });
+  const text = translate(
+    isIgnored ? 'error.parameter-ignored' : isUnknown ? 'error.parameter-unknown' : key,
+    {
+      param,
+    },
+  );
   const hint = `error.param.${param}`;
-  const said = translate(hint);
-  return said === hint ? text : `${text} ${said}`;
+  const hintText = translate(hint);
+  return hintText === hint ? text : `${text} ${hintText}`;
 }
 
-/** The reason that a fault names in its details comes in the reader's words; null without one. */
+/** Translated text for the reason in a fault's details; null if there is none. */
 export function reasonText({ options }: Fault, translate: Translate): string | null {
   const details = (options.details ?? {}) as Record<string, string | number>;
   const reason = details['reason'] ?? '';
@@ -52,7 +53,7 @@ export function reasonText({ options }: Fault, translate: Translate): string | n
   return keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? null;
 }
 
-/** It says in the reader's words what the code of a fault means; null for codes that people do not meet. */
+/** Translated text for a fault's code; null for codes that users never see. */
 export function codeText({ code }: Fault, translate: Translate): string | null {
   const key = `error.message.${code}`;
   const text = translate(key);
@@ -66,7 +67,6 @@ const addressTexts: Partial<Record<Fault['code'], string>> = {
   missing_fields: 'error.parameter-missing',
 };
 
-/** It is in the reader's words, for the view that shows the form again. */
 export function refusedForm({ path, posted, problem }: Refusal, translate: Translate): RefusedForm {
   const isStale = problem.code === 'conflict' && problem.options.details?.version !== undefined;
   const errors = isStale ? new Map<string, string>() : errorsOf(problem, translate);
@@ -91,7 +91,6 @@ function bannerText(
   return translate(problem.code === 'validation_error' ? 'forms.refused' : 'forms.marked');
 }
 
-/** It is in the reader's words: by the reason that a refusal names, else by its code. */
 function faultText(problem: Fault, translate: Translate): string {
   const { code, humanMessage, options } = problem;
   const key = `account.problem.${code}`;
@@ -105,33 +104,35 @@ function faultText(problem: Fault, translate: Translate): string {
   );
 }
 
-const MOST_TEXTS = 5;
+const MAX_TEXTS_PER_FIELD = 5;
 
 function errorsOf(problem: Fault, translate: Translate): Map<string, string> {
   const { param, details } = problem.options;
   const texts = new Map<string, Set<string>>();
-  const keep = (name: string, text: string): void => {
+  const addText = (name: string, text: string): void => {
     if (name !== '') texts.set(name, (texts.get(name) ?? new Set()).add(text));
   };
-  const keepParam = (name: string): void => {
+  const addParamText = (name: string): void => {
     const key = `forms.param.${name}`;
     const text = problem.code === 'invalid_request' ? translate(key) : key;
-    keep(name, text === key ? faultText(problem, translate) : text);
+    addText(name, text === key ? faultText(problem, translate) : text);
   };
   const issues = (details?.errors ?? []) as ValidationIssue[];
-  const chosenNothing = new Set(issues.filter(({ type }) => type === 'isArray').map(({ loc }) => loc[1]));
+  const emptyChoices = new Set(issues.filter(({ type }) => type === 'isArray').map(({ loc }) => loc[1]));
   for (const issue of issues) {
-    // Where nothing was chosen, limits of what is chosen say nothing.
-    if (chosenNothing.has(issue.loc[1]) && issue.type !== 'isArray') continue;
-    if (issue.loc[0] === 'body') keep(String(issue.loc[1] ?? ''), textOf(issue, translate));
+    // If nothing was chosen, other limits of the choice are irrelevant.
+    if (emptyChoices.has(issue.loc[1]) && issue.type !== 'isArray') continue;
+    if (issue.loc[0] === 'body') addText(String(issue.loc[1] ?? ''), textOf(issue, translate));
   }
   if (problem.code === 'missing_fields')
-    for (const name of (details?.required ?? []) as string[]) keep(name, translate('forms.problem.missing'));
-  if (param !== undefined && texts.size === 0) keepParam(param.split('.')[0] ?? '');
-  return new Map([...texts].map(([name, said]) => [name, [...said].slice(0, MOST_TEXTS).join(' ')]));
+    for (const name of (details?.required ?? []) as string[])
+      addText(name, translate('forms.problem.missing'));
+  if (param !== undefined && texts.size === 0) addParamText(param.split('.')[0] ?? '');
+  return new Map(
+    [...texts].map(([name, fieldTexts]) => [name, [...fieldTexts].slice(0, MAX_TEXTS_PER_FIELD).join(' ')]),
+  );
 }
 
-/** Validators say in English what they miss; people read it in their own language, with the limit it names. */
 function textOf({ type, msg }: ValidationIssue, translate: Translate): string {
   const key = `forms.problem.${type}`;
   const limit = /(\d+)\D*$/.exec(msg)?.[1] ?? '';

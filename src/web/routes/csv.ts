@@ -1,25 +1,27 @@
-/** A spreadsheet takes these for a formula at the start of a cell, also in full width or behind invisible signs. */
+/**
+ * Characters that spreadsheets take for a formula at the start of a cell, also full-width or after invisible
+ * characters.
+ */
 const formulaStart = /^(?:[\t\r]|[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 
-/** One row as RFC 4180 has it. Texts that a spreadsheet would run are disarmed; real numbers stay numbers. */
+/** An RFC 4180 row. Formulas are neutralised with a leading apostrophe; real numbers stay numbers. */
 export const csvLine = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
-export interface CsvTable {
+export interface CsvContent {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
-  /** The most rows it may have; a header names it. */
+  /** Maximum number of rows, reported in a header. */
   readonly cappedAt?: number;
 }
 
-/** The columns of a file in their order, each with what it has of a row. */
-export type FileColumns<Row> = Readonly<Record<string, (row: Row) => unknown>>;
+export type CsvColumns<Row> = Readonly<Record<string, (row: Row) => unknown>>;
 
 export function csvTable<Row>(
   rows: AsyncIterable<Row>,
-  columns: FileColumns<Row>,
+  columns: CsvColumns<Row>,
   cappedAt?: number,
-): CsvTable {
+): CsvContent {
   const values = Object.values(columns);
   return {
     columns: Object.keys(columns),
@@ -28,7 +30,6 @@ export function csvTable<Row>(
   };
 }
 
-/** The rows of a file, one at a time. */
 export async function* csvRows<Row>(
   rows: AsyncIterable<Row>,
   cellsOf: (row: Row) => readonly unknown[],

@@ -11,7 +11,7 @@ import {
   UseInterceptors,
   UsePipes,
 } from '@nestjs/common';
-import type { Fields } from '../../kernel';
+import type { InputFields } from '../../kernel';
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
 import {
@@ -21,21 +21,20 @@ import {
   filesMetadata,
   pageFormMetadata,
   PortalBodyInterceptor,
-} from '../portal-body';
+} from '../portal-body.interceptor';
 import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
-import { DoneInterceptor } from './done';
+import { ActionResultInterceptor } from './action-result';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
 import { type DescribedResponses, Responds } from './responds';
 import { OwnWritesInterceptor } from './own-writes.interceptor';
 import { PageInterceptor } from './page.interceptor';
 
 /*
- * The five kinds of route of the portal. Each fixes status, access, same-origin check, validation and form of the
- * answer, so that a handler is left with parse → service → model.
+ * The five kinds of portal routes. Each fixes status, access, same-origin check, validation and response format, so
+ * that a handler only parses, calls a service and builds a model.
  */
 
-/** An HTML page: the handler answers the model of the view, whose path is the page's. */
 export const Page = (
   path: string | string[],
   view: string,
@@ -50,34 +49,33 @@ export const Page = (
     UsePipes(PagePipe),
   );
 
-/** It serves JSON for a page's scripts and for programs. */
 export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
 
-export interface ActionOptions {
-  /** The entry the change leaves in the activity log; without it the handler fails and its transaction is undone. */
+export interface ActionRouteOptions {
+  /**
+   * Entry that the change must write in the activity log; without the entry, the handler fails and its transaction is
+   * rolled back.
+   */
   readonly audit: AuditRule;
   readonly verb?: 'post' | 'delete';
-  /** A body may be larger here than those of other changes. */
   readonly bodyLimitBytes?: number;
-  /** The body is read by this form where the handler reads it itself. */
+  /** Form of the body if the handler reads the body itself. */
   readonly body?: BodyForm;
-  /** The bodies of its responses, if more is known of them than that they are JSON objects. */
   readonly responds?: Pick<DescribedResponses, 'content'>;
-  /** The same of the page's form, where that says it in other fields. */
-  readonly page?: Fields;
-  /** Its form may carry files, as `multipart/form-data`. */
+  /** Fields of the page's HTML form, if different from the body's. */
+  readonly page?: InputFields;
   readonly takesFiles?: boolean;
 }
 
 /**
- * A change: only from our own pages. The same-origin check comes before the session is even looked at, and both come
- * before the body is read.
+ * A change, accepted only from the portal's own pages. The same-origin check precedes the session check, and both
+ * precede reading the body.
  */
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post', body, page, bodyLimitBytes, takesFiles, responds }: ActionOptions,
+  { audit, verb = 'post', body, page, bodyLimitBytes, takesFiles, responds }: ActionRouteOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -90,12 +88,11 @@ export const Action = (
     SetMetadata(filesMetadata, takesFiles),
     SetMetadata(bodyMetadata, body),
     SetMetadata(pageFormMetadata, page),
-    UseInterceptors(PortalBodyInterceptor, DoneInterceptor, OwnWritesInterceptor),
+    UseInterceptors(PortalBodyInterceptor, ActionResultInterceptor, OwnWritesInterceptor),
     Audited(audit),
     UsePipes(FormPipe),
   );
 
-/** A file of rows: the handler answers columns and an iterable of rows. */
 export const Csv = (path: string, access: MethodDecorator, fileName: string): MethodDecorator =>
   applyDecorators(
     Get(path),
@@ -105,6 +102,5 @@ export const Csv = (path: string, access: MethodDecorator, fileName: string): Me
     UsePipes(FormPipe),
   );
 
-/** An old address that moved. */
 export const Redirects = (from: string, to: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(from), access, Redirect(to, 302));

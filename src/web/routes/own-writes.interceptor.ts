@@ -4,21 +4,21 @@ import { mergeMap, type Observable } from 'rxjs';
 import { OwnWrites } from '../../platform';
 import { requestOf } from '../http-request';
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Answers a change when it is in force on this node, or says after `APPLY_TIMEOUT` that it is not yet. */
+/** Delays the response until the change is in force on this node, or marks it as pending after `APPLY_TIMEOUT`. */
 @Injectable()
 export class OwnWritesInterceptor implements NestInterceptor {
   constructor(private readonly writes: OwnWrites) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    if (READS.has(requestOf(context).method ?? 'GET')) return next.handle();
-    return next.handle().pipe(mergeMap((answer: unknown) => this.whenApplied(context, answer)));
+    if (READ_METHODS.has(requestOf(context).method ?? 'GET')) return next.handle();
+    return next.handle().pipe(mergeMap((result: unknown) => this.waitUntilApplied(context, result)));
   }
 
-  private async whenApplied(context: ExecutionContext, answer: unknown): Promise<unknown> {
+  private async waitUntilApplied(context: ExecutionContext, result: unknown): Promise<unknown> {
     const response = context.switchToHttp().getResponse<ServerResponse>();
     if (!(await this.writes.apply()) && !response.headersSent) response.setHeader('x-svc-applied', 'pending');
-    return answer;
+    return result;
   }
 }

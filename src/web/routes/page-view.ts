@@ -1,9 +1,9 @@
 export const viewMetadata = 'switchboard:view';
 
 export interface PageOptions {
-  /** Shared caches may keep it so long; without this it is not cached. It is only for pages that show no account. */
+  /** Maximum age in shared caches, only for pages that show no account; not cached if omitted. */
   readonly cacheSeconds?: number;
-  /** `format=json`, or `Accept: application/json` on a page that is not cached, returns the `data` of its model. */
+  /** Allows `format=json`, or `Accept: application/json` on an uncached page, to return the `data` of the model. */
   readonly data?: boolean;
 }
 

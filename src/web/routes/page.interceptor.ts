@@ -9,17 +9,16 @@ import {
 import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
 import { portalStatusOf } from '../../kernel';
-import { extensionOf } from '../extensions/owners';
+import { extensionOf } from '../extensions/controller-owners';
 import { type HttpRequest, queryOf, requestOf, wantsPage } from '../http-request';
-import { encoded } from '../pages/compression';
+import { encodeBody } from '../pages/compression';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
-import { viewOfExtension } from '../../views';
+import { extensionViewName } from '../../views';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
 
 const UNPROCESSABLE = 422;
 
-/** A page's handler answers a plain model; this makes the page of it. */
 @Injectable()
 export class PageInterceptor implements NestInterceptor {
   constructor(
@@ -31,35 +30,35 @@ export class PageInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const page = this.reflector.get<PageView>(viewMetadata, context.getHandler());
     const extension = extensionOf(context.getClass());
-    const view = extension === undefined ? page.view : viewOfExtension(extension, page.view);
+    const view = extension === undefined ? page.view : extensionViewName(extension, page.view);
     const response = context.switchToHttp().getResponse<ServerResponse>();
     const request = requestOf(context);
-    const asksForData =
+    const returnsData =
       page.data === true && (queryOf(request).get('format') === 'json' || prefersData(page, request));
-    request.isPage = !asksForData;
+    request.isPage = !returnsData;
     return next.handle().pipe(
-      mergeMap(async (answer: unknown) => {
-        const model = (answer as { data?: unknown } | undefined) ?? {};
-        setCaching(response, request.refusedAddress === undefined ? page : { view }, asksForData);
-        if (asksForData) return model.data;
+      mergeMap(async (result: unknown) => {
+        const model = (result as { data?: unknown } | undefined) ?? {};
+        setCaching(response, request.refusedAddress === undefined ? page : { view }, returnsData);
+        if (returnsData) return model.data;
         if (page.cacheSeconds === undefined) await this.frames.load(request, response);
         response.setHeader('content-type', 'text/html; charset=utf-8');
         if (request.refusedAddress !== undefined) response.statusCode = UNPROCESSABLE;
         if (request.refusal !== undefined) response.statusCode = portalStatusOf(request.refusal.problem);
         const html = Buffer.from(this.pages.page(view, model, request));
-        return new StreamableFile((await encoded(html, request, response)) ?? html);
+        return new StreamableFile((await encodeBody(html, request, response)) ?? html);
       }),
     );
   }
 }
 
-/** Shared caches keep one answer per address, so only pages that are not cached are chosen by `Accept`. */
+/** Shared caches store one response per address, so only uncached pages are selected by `Accept`. */
 function prefersData({ cacheSeconds }: PageOptions, request: HttpRequest): boolean {
   const acceptsJson = request.headers.accept?.includes('application/json') ?? false;
   return cacheSeconds === undefined && acceptsJson && !wantsPage(request);
 }
 
-/** A page differs by language, theme and time zone; its data does not. */
+/** Pages vary by language, theme and time zone; data do not. */
 function setCaching(response: ServerResponse, { cacheSeconds }: PageOptions, isData: boolean): void {
   if (cacheSeconds === undefined) {
     response.setHeader('cache-control', 'no-store');

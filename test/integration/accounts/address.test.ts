@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Payments } from '#product/billing';
-import { ConversationMessages, Conversations } from '#product/chat';
+import { ConversationMessages, ConversationsService } from '#product/chat';
 import type { TestApp } from '../../support/app';
 import {
   Browser,
@@ -103,7 +103,7 @@ test('the file has what was paid and every conversation, pictures included', asy
     await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1)', [userId]);
     const payment = { publicId: paymentId, walletId: userId, kind: 'checkout', live: false } as const;
     await app.application.get(Payments, { strict: false }).add(tx, { ...payment, amount, startedBy: userId });
-    const conversations = app.application.get(Conversations, { strict: false });
+    const conversations = app.application.get(ConversationsService, { strict: false });
     const messages = app.application.get(ConversationMessages, { strict: false });
     await conversations.create(tx, userId, 'm-1', 'An empty one');
     const id = await conversations.create(tx, userId, 'm-1', 'About "boats"');

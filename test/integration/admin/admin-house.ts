@@ -1,5 +1,5 @@
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { openPage, submitForm } from '../web/from-page';
@@ -83,7 +83,7 @@ export class AdminHouse {
   }
 
   /** Somebody of a role, in an organisation or in none. */
-  async visitor(role: Role, organisationId: number | null = null): Promise<Visitor> {
+  async visitor(role: UserRole, organisationId: number | null = null): Promise<Visitor> {
     return visitor(this.app, role, organisationId);
   }
 
@@ -109,7 +109,7 @@ export class AdminHouse {
   }
 }
 
-async function visitor(app: TestApp, role: Role, organisationId: number | null = null): Promise<Visitor> {
+async function visitor(app: TestApp, role: UserRole, organisationId: number | null = null): Promise<Visitor> {
   const userId = await addUser(app, role);
   await app.database.source.manager.update(UserAccount, { id: userId }, { organisationId });
   return new Visitor(app.url, await signIn(app, userId), userId);

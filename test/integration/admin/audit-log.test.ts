@@ -1,6 +1,6 @@
 import { ActivityLog, type NewActivity } from '#product/audit';
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { addUser, signIn } from '../../support/people';
@@ -17,7 +17,7 @@ const organisation = async (slug: string): Promise<number> => {
   await organisations.insert(row);
   return row.id;
 };
-const person = async (role: Role, organisationId: number | null = null) => {
+const person = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

@@ -230,8 +230,8 @@ test('who leaves the invoices owes it in the wallet, and what was in flight foll
     'late-usage',
     `late ${person.id}`,
   ]);
-  await service(Invoices).followFormer();
-  await service(Invoices).followFormer();
+  await service(Invoices).moveFormerCharges();
+  await service(Invoices).moveFormerCharges();
   expect([await owed(person), await balance(person)]).toEqual([0n, -cost - 1000n]);
 });
 

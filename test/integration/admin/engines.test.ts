@@ -1,5 +1,5 @@
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { openPage, sendJson } from '../web/from-page';
@@ -8,7 +8,7 @@ let app: TestApp;
 let ours: number;
 let theirs: number;
 
-const person = async (role: Role, organisationId: number | null = null) => {
+const person = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

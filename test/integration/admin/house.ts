@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';
 
@@ -30,7 +30,7 @@ export class House {
     return new House(app, ours, theirs);
   }
 
-  async person(role: Role, account: Partial<UserAccount> = {}): Promise<Person> {
+  async person(role: UserRole, account: Partial<UserAccount> = {}): Promise<Person> {
     const name = randomBytes(6).toString('hex');
     const accounts = this.app.database.source.getRepository(UserAccount);
     const row = accounts.create({

@@ -1,6 +1,6 @@
 import { UserAccount } from '#product/identity';
 import { TokenEvents } from '#product/catalogue';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { RateLimiter } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
@@ -9,7 +9,7 @@ import { ask } from '../web/raw-exchange';
 let app: TestApp;
 let platform: string;
 
-const person = async (role: Role, organisationId: number | null = null) => {
+const person = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

@@ -2,7 +2,7 @@ import { IncidentLog } from '#inside/admin/observability/incidents/incident-log'
 import { IncidentWatch } from '#inside/admin/observability/incidents/incident-watch';
 import { CatalogueEditor, CatalogueService, type LaneView } from '#product/catalogue';
 import { Organisation, UserAccount } from '#product/identity';
-import { fault, monotonicMs, type Role } from '#product/kernel';
+import { fault, monotonicMs, type UserRole } from '#product/kernel';
 import { LaneHealth } from '#product/routing';
 import { UNKNOWN_FACTS } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -12,7 +12,7 @@ import { ask } from '../web/raw-exchange';
 let app: TestApp;
 let platform: string;
 
-const person = async (role: Role, organisationId: number | null = null) => {
+const person = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return signIn(app, userId);
@@ -70,7 +70,7 @@ function openLane(name: string): () => void {
     health
       .acquire(watched, 1, monotonicMs())
       ?.failed(monotonicMs(), { ...failed, problem: fault('backend_error') });
-  return () => health.acquireAsLast(watched, 1, monotonicMs() + 1_000)?.answering(monotonicMs());
+  return () => health.acquireAsLast(watched, 1, monotonicMs() + 1_000)?.responseStarted(monotonicMs());
 }
 
 let ours: number;
@@ -193,7 +193,7 @@ test('the list is paged and old ones are forgotten', async () => {
   expect(first.rows).toHaveLength(2);
   const second = await log.page(new Date(0), { limit: 2, cursor: first.next });
   expect(second.rows.map(({ id }) => id)).not.toEqual(first.rows.map(({ id }) => id));
-  await log.forgetOld(new Date(Date.now() + 401 * 86_400_000));
+  await log.deleteOld(new Date(Date.now() + 401 * 86_400_000));
   expect((await rows()).every(({ over }) => !over)).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { budgetsOfPerson, Limits, limitRefs } from '#product/billing';
+import { budgetsOfUser, Limits, limitRefs } from '#product/billing';
 import { parseUsd } from '#product/kernel';
 import { formsOf } from '../../support/page-forms';
 import { House, type Person } from './house';
@@ -20,7 +20,7 @@ afterAll(() => house.close());
 
 const path = (act = ''): string => `/dashboard/admin/users/${person.id}${act === '' ? '' : `/${act}`}`;
 const set = (by: Person, act: string, form: object) => house.post(by, path(act), form);
-const both = () => house.app.application.get(Limits, { strict: false }).states(budgetsOfPerson(person.id));
+const both = () => house.app.application.get(Limits, { strict: false }).states(budgetsOfUser(person.id));
 const until = new Date(Date.now() + 86_400_000).toISOString();
 const prepaid = { billing_type: 'prepaid' };
 
@@ -51,7 +51,7 @@ test('each changes alone, with its own period, and a call is held by both', asyn
     { limit: parseUsd('3'), period: 'daily' },
   ]);
   const owner = { userId: person.id, keyId: 1, projectId: null, departmentId: null, organisationId: null };
-  expect(limitRefs({ ...owner, walletId: null })).toEqual(expect.arrayContaining(budgetsOfPerson(person.id)));
+  expect(limitRefs({ ...owner, walletId: null })).toEqual(expect.arrayContaining(budgetsOfUser(person.id)));
   await set(platform, 'monthly-budget', { monthly_budget: null });
   expect(await both()).toMatchObject([null, { limit: parseUsd('3'), period: 'daily' }]);
 });

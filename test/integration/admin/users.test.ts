@@ -1,5 +1,5 @@
 import { Ledger } from '#product/billing';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { addKey } from '../../support/people';
 import { until } from '../../support/until';
 import { House, type Person } from './house';
@@ -78,7 +78,7 @@ describe('the administration of people', () => {
     expect((await house.post(admin, `${page}/none/role`, { role: 'user' })).status).toBe(422);
   });
 
-  test.each<[Role, Role, number]>([
+  test.each<[UserRole, UserRole, number]>([
     ['org_admin', 'org_admin', 200],
     ['org_admin', 'org_owner', 403],
     ['org_admin', 'platform_owner', 403],

@@ -47,7 +47,7 @@ export class AlertHouse {
   /** Looks for alerts, and delivers what came of it. */
   async pass(ms = MINUTE): Promise<void> {
     this.now += ms;
-    await this.service(AlertWatch).look(new Date(this.now));
+    await this.service(AlertWatch).runDetectors(new Date(this.now));
     await this.deliver();
   }
 

@@ -124,7 +124,7 @@ test('a tap that waits and a job that does not succeed are told', async () => {
 });
 
 test('nodes tell of their disk and journal; one that is gone is judged no more', async () => {
-  await house.service(NodeWatch).look();
+  await house.service(NodeWatch).recordState();
   const [own] = await house.query<{ disk_free: number; journal_ms: string }>('SELECT * FROM node_state');
   expect(own!.disk_free).toBeGreaterThan(0);
   expect(own!.journal_ms).toBe('0');
@@ -136,7 +136,7 @@ test('nodes tell of their disk and journal; one that is gone is judged no more',
   await house.pass();
   expect(await house.alerts('journal-old')).toMatchObject([{ subject: 'slow', facts: { minutes: 3 } }]);
   expect(await house.alerts('disk-low')).toEqual([]);
-  await house.service(NodeWatch).look();
+  await house.service(NodeWatch).recordState();
   const text = await house.service(Metrics).text();
   expect(text).toContain('gateway_alerts_firing{kind="journal-old",severity="urgent"} 1');
   expect(text).toMatch(/gateway_alert_deliveries_total\{channel="mail",outcome="delivered"\} \d/);

@@ -46,7 +46,7 @@ class RenamingController {
       const organisation = await tx.getRepository(Organisation).findOneByOrFail({ id: Number(id) });
       const changes = changesOf(organisation, { name: form.name });
       if (Object.keys(changes).length === 0) {
-        this.log.nothingChanged();
+        this.log.reportNoChange();
         return false;
       }
       await tx.getRepository(Organisation).update(organisation.id, { name: form.name });
@@ -369,7 +369,7 @@ test('retention removes whole months', async () => {
     );
     await sealAll(app);
   }
-  const removed = await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date());
+  const removed = await app.application.get(ActivityRetention, { strict: false }).deleteExpired(new Date());
   expect(removed).toBe(1);
   const { rows: left } = await query.page(platform, { to: new Date(Date.now() - 86_400_000), limit: 10 });
   expect(left.map(({ object }) => object.id)).toEqual(['young']);

@@ -206,7 +206,7 @@ test('retention empties whole blocks, keeps their heads, and says so in the chai
   }
   await insert('waits', '5 months');
   const retention = app.application.get(ActivityRetention, { strict: false });
-  expect(await retention.forgetOld(new Date())).toBe(2);
+  expect(await retention.deleteExpired(new Date())).toBe(2);
   const left = await app.database.query<{ id: string }>(
     `SELECT object_id AS id FROM activity WHERE organisation_id = 12 AND action = 'key.created' ORDER BY activity.id`,
   );

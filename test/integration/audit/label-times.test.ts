@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RequestLogQuery, type WrittenRecord, writtenRecord } from '#product/audit';
+import { RequestLogQuery, type WrittenRecord, serialiseRecord } from '#product/audit';
 import { PostgresMoneyStore } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
@@ -66,7 +66,7 @@ interface Request {
 }
 
 const recordOf = ({ at, key: keyId, model, tagged }: Request, tag: string): WrittenRecord =>
-  writtenRecord(uuidv7(), begin + at, {
+  serialiseRecord(uuidv7(), begin + at, {
     ...costing(1n, [key(1), wallet(1)]),
     keyId,
     model,

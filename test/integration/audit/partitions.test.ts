@@ -35,8 +35,8 @@ describe('the partitions of request records', () => {
 
   test('are made ahead of time, once, across the turn of a year', async () => {
     const december = new Date(Date.UTC(2030, 11, 15));
-    expect(await records.makePartitions(3, december)).toBe(3);
-    expect(await records.makePartitions(3, december)).toBe(0);
+    expect(await records.createPartitions(3, december)).toBe(3);
+    expect(await records.createPartitions(3, december)).toBe(0);
     expect(await partitions()).toEqual(
       expect.arrayContaining(['request_record_203012', 'request_record_203101', 'request_record_203102']),
     );

@@ -175,7 +175,7 @@ test('what an earlier run left behind is looked for, unless retention may have h
 
 test('entries that wait for a minute are told: to the log, the metric, doctor and as an incident', async () => {
   const age = app.application.get(SealAge, { strict: false });
-  await age.look();
+  await age.check();
   const doctor = async (): Promise<string> => {
     let output = '';
     await executeCommand(['doctor'], {
@@ -197,7 +197,7 @@ test('entries that wait for a minute are told: to the log, the metric, doctor an
     await owner.query(`UPDATE activity_unsealed SET since = since - interval '2 minutes'`);
     // Others must see it while the table of blocks stays locked.
     await owner.query('COMMIT; BEGIN; LOCK TABLE activity_block IN ACCESS EXCLUSIVE MODE');
-    await age.look();
+    await age.check();
     expect(age.lateSince).toBeInstanceOf(Date);
     expect(await seconds()).toBeGreaterThan(119);
     expect(app.log.some((line) => line.includes('alert: entries of the activity log are not sealed'))).toBe(

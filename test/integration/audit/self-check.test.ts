@@ -201,7 +201,7 @@ test('what retention removes raises no alarm', async () => {
   await sealAll(app);
   await sealed(600, [1]);
   await run();
-  expect(await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date())).toBe(1);
+  expect(await app.application.get(ActivityRetention, { strict: false }).deleteExpired(new Date())).toBe(1);
   await sealed(600, [1]);
   await rounds();
   expect(await breaksOf(600)).toEqual([]);

@@ -4,8 +4,8 @@ import {
   UsageDays,
   usageGroupings,
   UsageQuery,
-  type UsageQuestion,
-  writtenRecord,
+  type UsageRequest,
+  serialiseRecord,
 } from '#product/audit';
 import { PostgresMoneyStore, WalletHistory } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
@@ -23,7 +23,7 @@ let query: UsageQuery;
 let store: PostgresMoneyStore;
 
 const record = (at: number, place: number, model = place % 5 === 0 ? 'large' : 'small') =>
-  writtenRecord(uuidv7(), at, {
+  serialiseRecord(uuidv7(), at, {
     ...costing(BigInt(1 + ((place * 7_919) % 100_003)), [
       key(1),
       wallet(1),
@@ -79,14 +79,14 @@ const question = fc
     mostGroups: fc.constantFrom(2, 50),
     unit: fc.constantFrom(1, DAY_MS),
   })
-  .map(({ from, length, unit, ...rest }): UsageQuestion => {
+  .map(({ from, length, unit, ...rest }): UsageRequest => {
     const start = Math.floor(from / unit) * unit;
     return { ...rest, from: new Date(start), to: new Date(start + Math.ceil(length / unit) * unit) };
   });
 const questions = fc.sample(question, { numRuns: 60, seed: 7 });
 const answers = async () => {
   const all = [];
-  for (const each of questions) all.push(await query.ask(platform, each));
+  for (const each of questions) all.push(await query.read(platform, each));
   return all;
 };
 /** The ledger and a statement of the wallet that paid. */
@@ -126,15 +126,15 @@ test('a record that comes late makes its day be summed again, and counts at once
     zone: 'UTC',
     groupBy: 'key',
   } as const;
-  const before = await query.ask(platform, period);
+  const before = await query.read(platform, period);
   const day = begin + 9 * DAY_MS;
   await settle([record(day + 5 * HOUR_MS, 4)]);
   expect(await merged()).not.toContain(day);
-  const after = await query.ask(platform, period);
+  const after = await query.read(platform, period);
   expect(after.total.requests).toBe(before.total.requests + 1);
   await new UsageDays(house.database).merge();
   expect(await merged()).toContain(day);
-  expect(await query.ask(platform, period)).toEqual(after);
+  expect(await query.read(platform, period)).toEqual(after);
 });
 
 test('a day is not summed while a late record of it is being written', async () => {
@@ -181,7 +181,7 @@ test('a day is not summed before six hours have passed since its end', async () 
 });
 
 test('the steps of latency tell about how long 95 in 100 took at most', async () => {
-  const { total } = await query.ask(platform, {
+  const { total } = await query.read(platform, {
     from: new Date(begin),
     to: new Date(end),
     bucket: 'month',

@@ -1,4 +1,4 @@
-import { UsageQuery, type UsageQuestion, writtenRecord } from '#product/audit';
+import { UsageQuery, type UsageRequest, serialiseRecord } from '#product/audit';
 import { PostgresMoneyStore } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
 import { costing, key, MoneyHouse, wallet } from '../billing/money-support';
@@ -29,7 +29,7 @@ beforeAll(async () => {
     if (isNear || at % (600 * MINUTE_MS) === 0) instants.push(at, at + 1, at + 15 * MINUTE_MS - 1);
   }
   const records = instants.map((at, place) =>
-    writtenRecord(uuidv7(), at, {
+    serialiseRecord(uuidv7(), at, {
       ...costing(BigInt(1 + ((place * 7_919) % 1_000)), refs),
       keyId: 1 + (place % 3),
       model: place % 3 === 0 ? 'auto' : 'small',
@@ -50,8 +50,8 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const scope = { kind: 'user', userId: 7 } as const;
-const ask = (more: Partial<UsageQuestion> = {}) =>
-  query.ask(scope, { from, to, bucket: 'day', zone: 'UTC', ...more });
+const ask = (more: Partial<UsageRequest> = {}) =>
+  query.read(scope, { from, to, bucket: 'day', zone: 'UTC', ...more });
 const recorded = async (where: string, parameters: unknown[] = []) => {
   const [row] = await house.database.query<{ cost: string; requests: string }>(
     `SELECT coalesce(sum(cost_nano), 0)::text AS cost, count(*)::text AS requests FROM request_record
@@ -154,7 +154,7 @@ test('what costs less than the first groups is summed as others', async () => {
 
 test('nothing of another person is summed', async () => {
   const other = { from, to, bucket: 'month', zone: 'UTC', groupBy: 'tag' } as const;
-  expect(await query.ask({ kind: 'user', userId: 8 }, other)).toMatchObject({
+  expect(await query.read({ kind: 'user', userId: 8 }, other)).toMatchObject({
     groups: [],
     total: { requests: 0, costNano: 0n },
   });

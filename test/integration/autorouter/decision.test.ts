@@ -390,7 +390,7 @@ test('what was learned from a person goes with them: the reference model answers
   const { text } = await makeKey();
   const before = await decisionOf((await ask(text)).requestId);
   expect(before).toMatchObject({ mode: 'on', reason: expect.not.stringMatching('still_learning') as string });
-  await app.database.transaction((tx) => app.application.get(AutoLearner).forgetPerson(tx, userId));
+  await app.database.transaction((tx) => app.application.get(AutoLearner).forgetUser(tx, userId));
   const states = app.application.get(AutoStates);
   while ((await states.of(organisationId))?.models.size !== 0) await new Promise(setImmediate);
   const { json, requestId } = await ask(text);

@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { Organisation } from '#product/identity';
-import { StateUpkeep } from '#product/autorouter';
+import { StateMaintenance } from '#product/autorouter';
 import { learn, outcome } from '../../support/learned';
 import {
   app,
@@ -278,7 +278,7 @@ describe('requests unlike what is known', () => {
       const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
       await learn(app, row.id, { id: `d${at}`, text: known(at), outcomes });
     }
-    await app.application.get(StateUpkeep).store(row.id);
+    await app.application.get(StateMaintenance).store(row.id);
     await set('organisation', row.id, { mode: 'on' });
     const { text } = await makeKey({ organisationId: row.id });
     const decided = async (question: string) => decisionOf((await ask(text, said(question))).requestId);

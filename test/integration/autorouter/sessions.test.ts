@@ -20,7 +20,7 @@ test('conversations whose time is over are forgotten in one run, however many th
     );
   await put('over', 20_001, -1);
   await put('current', 3, 60);
-  await app.application.get(AutoSessions, { strict: false }).forgetOld(new AbortController().signal);
+  await app.application.get(AutoSessions, { strict: false }).deleteExpired(new AbortController().signal);
   expect(await app.database.query('SELECT count(*)::integer AS left FROM autorouter_session')).toEqual([
     { left: 3 },
   ]);

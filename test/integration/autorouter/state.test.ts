@@ -5,7 +5,7 @@ import {
   AutoSalts,
   AutoStates,
   type RouterState,
-  StateUpkeep,
+  StateMaintenance,
   storedState,
 } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -85,7 +85,7 @@ test('stored sums, and what was learned after them, make the same state as learn
       outcomes,
       at: 1e12 + at,
     });
-    if (at === 40) await app.application.get(StateUpkeep).store(organisationId);
+    if (at === 40) await app.application.get(StateMaintenance).store(organisationId);
   }
   await learn(app, organisationId, { id: 'e1', text: 'later', outcomes: [outcome('c', 1)], at: 1e12 + 60 });
   const grown = await until(app, organisationId, (state) => state.version === 61);
@@ -108,9 +108,9 @@ test('what was learned from a person goes with them, on every node, and the rest
     text: 'other',
     outcomes: [outcome('a', 0), outcome('b', 1)],
   });
-  await app.application.get(StateUpkeep).store(organisationId);
+  await app.application.get(StateMaintenance).store(organisationId);
   await until(other, organisationId, (state) => judged(state, 'a') === 2);
-  await app.database.transaction((tx) => app.application.get(AutoLearner).forgetPerson(tx, userId));
+  await app.database.transaction((tx) => app.application.get(AutoLearner).forgetUser(tx, userId));
   for (const node of [app, other]) {
     const state = await until(node, organisationId, (each) => judged(each, 'a') === 1);
     expect(state.memory.exampleOf('theirs')).toBeUndefined();
@@ -121,7 +121,7 @@ test('what was learned from a person goes with them, on every node, and the rest
     [organisationId],
   );
   expect(row?.statistics).toBeNull();
-  await app.application.get(StateUpkeep).storeDue(new AbortController().signal);
+  await app.application.get(StateMaintenance).storeDue(new AbortController().signal);
   const [stored] = await app.database.query<{ version: string }>(
     'SELECT statistics_version AS version FROM autorouter_state WHERE organisation_id = $1',
     [organisationId],

@@ -2,7 +2,7 @@ import { Organisation, UserAccount } from '#product/identity';
 import { platformScope } from '#product/kernel';
 import { KeysService } from '#product/keys';
 import { AnswerFeedback } from '#product/quality';
-import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateUpkeep } from '#product/autorouter';
+import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateMaintenance } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';
@@ -116,8 +116,8 @@ test('what one node learns the other chooses by, and what is forgotten on one is
   await teach(1, 'more', null);
   await until(async () => (await ask(far)).decision?.state_version === 261);
 
-  await near.application.get(StateUpkeep).store(organisationId);
-  await near.database.transaction((tx) => near.application.get(AutoLearner).forgetPerson(tx, userId));
+  await near.application.get(StateMaintenance).store(organisationId);
+  await near.database.transaction((tx) => near.application.get(AutoLearner).forgetUser(tx, userId));
   for (const node of [far, near])
     await until(async () => (await ask(node)).decision?.reason === 'still_learning');
   expect((await ask(far)).model).toBe('sim-large');

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { FrameBuffer } from '#inside/billing/engine/settlement/journal-frames';
 import { journalHeader } from '#inside/billing/engine/settlement/journal-owner';
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { Ledger } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
@@ -52,7 +52,7 @@ afterAll(async () => {
 function journalOf(facts: { keyId: number; userId: number; walletId: number }): Buffer {
   const frames = new FrameBuffer();
   frames.add(JSON.stringify({ ...(JSON.parse(journalHeader('lost-node')) as object), pid: 2 ** 22 + 1 }));
-  frames.add(writtenRecord(charge, Date.now(), ordinaryOutcome({ ...facts, costNano: 1_000_000n })).text);
+  frames.add(serialiseRecord(charge, Date.now(), ordinaryOutcome({ ...facts, costNano: 1_000_000n })).text);
   return Buffer.from(frames.content);
 }
 

@@ -1,10 +1,10 @@
 import { Escrow, Ledger } from '#product/billing';
-import { PromotionBook } from '#inside/billing/promotions/promotion-book';
+import { PromotionStore } from '#inside/billing/promotions/promotion-store';
 import { UserAccount } from '#product/identity';
 import { uuidv7 } from '#product/kernel';
 import { signIn } from '../../support/people';
 import { until } from '../../support/until';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 
 const CENT = 10_000_000n;
@@ -16,7 +16,7 @@ describe('a promotion that has ended', () => {
   });
   afterAll(() => app.close());
 
-  const person = async (role: Role = 'user'): Promise<number> => {
+  const person = async (role: UserRole = 'user'): Promise<number> => {
     const accounts = app.database.source.getRepository(UserAccount);
     const name = uuidv7();
     const user = accounts.create({ email: `${name}@example.com`, displayName: name, role, status: 'active' });
@@ -34,7 +34,7 @@ describe('a promotion that has ended', () => {
        VALUES ('gift', 'user', $1, $2, $1, clock_timestamp() + $3::float8 * interval '1 second') RETURNING id`,
       [walletId, amount.toString(), seconds],
     );
-    await of(PromotionBook).creditAll(made?.id ?? 0);
+    await of(PromotionStore).creditAll(made?.id ?? 0);
     return made?.id ?? 0;
   };
   const end = async (id: number): Promise<void> => {
@@ -42,7 +42,7 @@ describe('a promotion that has ended', () => {
       `UPDATE promotion_grant SET expires_at = now() - interval '2 days' WHERE id = $1`,
       [id],
     );
-    await of(PromotionBook).reclaimAll(id);
+    await of(PromotionStore).reclaimAll(id);
   };
 
   const pay = (walletId: number, amount: bigint): Promise<unknown> =>
@@ -71,7 +71,7 @@ describe('a promotion that has ended', () => {
     running.release();
     await expect(hold(walletId, CENT)).rejects.toMatchObject({ code: 'billing_limit_reached' });
     expect(await balance(walletId)).toBe(500n * CENT);
-    await of(PromotionBook).reclaimAll(id);
+    await of(PromotionStore).reclaimAll(id);
     expect(await balance(walletId)).toBe(0n);
   });
 
@@ -131,7 +131,7 @@ describe('a promotion that has ended', () => {
       `UPDATE promotion_credit SET ended_at = now() - interval '1 day' WHERE grant_id = $1`,
       [id],
     );
-    await of(PromotionBook).reclaimAll(id);
+    await of(PromotionStore).reclaimAll(id);
     expect(await balance(walletId)).toBe(100n * CENT);
     busy.release();
   });

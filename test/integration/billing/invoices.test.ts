@@ -62,13 +62,13 @@ test('a type that is switched to and fro while calls settle: nothing is lost or 
     served += call;
   });
   const switches = Array.from({ length: 10 }, async () => {
-    await house.database.transaction((tx) => invoices.leave(tx, payer));
+    await house.database.transaction((tx) => invoices.moveToWallet(tx, payer));
     await mayOwe(payer, '50');
   });
   await Promise.allSettled([...calls, ...switches]);
   await until(() => nodes.every((node) => node.pending === 0));
-  await house.database.transaction((tx) => invoices.leave(tx, payer));
-  expect(await house.database.transaction((tx) => invoices.leave(tx, payer))).toBe(0n);
+  await house.database.transaction((tx) => invoices.moveToWallet(tx, payer));
+  expect(await house.database.transaction((tx) => invoices.moveToWallet(tx, payer))).toBe(0n);
   expect([await balanceOf(payer), await balanceOf(invoiceAccountOf(payer))]).toEqual([
     parseUsd('50') - served,
     0n,

@@ -138,10 +138,10 @@ test('what is wrong is in the log, once for all who look at the same time', asyn
   try {
     await owner.query('BEGIN');
     await owner.query('SELECT pg_advisory_xact_lock(5719026)');
-    await watch.look();
+    await watch.verify();
     expect(lines).toEqual([]);
     await owner.query('COMMIT');
-    await watch.look();
+    await watch.verify();
     expect(lines).toEqual([
       expect.stringContaining('what a wallet spent is the usage it paid for'),
       expect.stringContaining('a wallet is the sum of its entries'),

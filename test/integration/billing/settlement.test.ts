@@ -6,8 +6,8 @@ import { journalHeader } from '#inside/billing/engine/settlement/journal-owner';
 import { replayJournals } from '#inside/billing/engine/settlement/journal-replay';
 import { refusedFile } from '#inside/billing/engine/settlement/refused-records';
 import { administer } from '../../support/postgres';
-import { writtenRecord } from '#product/audit';
-import type { Batch, MoneyStore } from '../../../src/billing/engine/store/money-store';
+import { serialiseRecord } from '#product/audit';
+import type { SettlementRequest, MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 import { until } from '../../support/until';
@@ -24,7 +24,7 @@ afterEach(() => expectMoneyToAddUp(house.database));
 afterAll(() => house.close());
 
 const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdMs = Date.now()) =>
-  writtenRecord(requestId, createdMs, outcome);
+  serialiseRecord(requestId, createdMs, outcome);
 const balance = async () => (await house.ledger.wallet(walletId)).balance;
 const countOf = async (requestId: string) =>
   (await house.database.query('SELECT FROM request_record WHERE request_id = $1', [requestId])).length;
@@ -94,11 +94,11 @@ test('what a dead node may have journalled belongs to nobody else until its jour
     other.escrow.hold({ requestId: uuidv7(), amount, refs: [wallet(walletId)] });
   (await take(4_000n)).release();
   await expect(take(5_000n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
-  expect(await store.unread()).toMatchObject([
+  expect(await store.unreadJournals()).toMatchObject([
     { node: 'dead-node', journal: 'elsewhere:/data', held: [{ ref: wallet(walletId), amount: 6_000n }] },
   ]);
   await house.node({ dataFolder: folder });
-  expect(await store.unread()).toEqual([]);
+  expect(await store.unreadJournals()).toEqual([]);
   (await take(4_400n)).release();
   expect(await balance()).toBe(4_500n);
 });
@@ -154,7 +154,7 @@ test('with SETTLE_ACK=commit nothing is journalled, so nothing is left to be rea
   const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 5n, refs: [wallet(walletId)] });
   expect(readdirSync(join(folder, 'journal'))).toEqual([]);
   await lapse(node.node);
-  expect(await store.unread()).toEqual([]);
+  expect(await store.unreadJournals()).toEqual([]);
   await store.sweep();
   await until(async () => !(await leased(node.node)));
   hold.release();
@@ -195,7 +195,7 @@ test('a commit whose answer was lost is repeated without effect', async () => {
   const [drawn] = await store.draw(lease, 1, [{ ref: wallet(walletId), need: 1_000n, want: 1_000n }]);
   const release = { windowId: drawn!.window!.id, amount: 400n };
   const record = recordOf(costing(400n, [wallet(walletId)]));
-  const batch: Batch = { lease, number: 1, records: [record], releases: [release] };
+  const batch: SettlementRequest = { lease, number: 1, records: [record], releases: [release] };
   expect(await store.settle(batch)).toMatchObject({ known: [] });
   expect(await store.settle(batch)).toMatchObject({ known: [0] });
   expect(await house.ledger.wallet(walletId)).toMatchObject({

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { type LimitRef, PostgresMoneyStore, verifyMoney } from '#product/billing';
-import { type Batch, LeaseGone } from '#inside/billing/engine/store/money-store';
-import { verifyMoneyAlone } from '#inside/billing/ledger/verify-money';
+import { type SettlementRequest, LeaseGone } from '#inside/billing/engine/store/money-store';
+import { verifyMoneyExclusively } from '#inside/billing/ledger/verify-money';
 import { uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
 
@@ -104,7 +104,7 @@ class Model {
   private slices = [new Map<string, bigint>(), new Map<string, bigint>()];
   private operations = [0, 0];
   private batches = 0;
-  private last: Batch | undefined;
+  private last: SettlementRequest | undefined;
   spent = 0n;
 
   async begin(place: number): Promise<void> {
@@ -175,7 +175,7 @@ class Model {
   }: Step & { do: 'settle' }): Promise<void> {
     const createdMs = Date.now() - hoursAgo * 3_600_000;
     const refs = only === 0 ? this.refs : this.refs.slice(1);
-    const records = costs.map((cost) => writtenRecord(uuidv7(), createdMs, costing(BigInt(cost), refs)));
+    const records = costs.map((cost) => serialiseRecord(uuidv7(), createdMs, costing(BigInt(cost), refs)));
     const releases = [...this.slices[place]!].map(([windowId, amount]) => ({
       windowId,
       amount: (amount * BigInt(part)) / 100n,
@@ -225,7 +225,7 @@ class Model {
       ALTER TABLE ledger_transaction ENABLE TRIGGER USER;
       UPDATE request_record SET settled_at = settled_at - interval '1 hour';
       UPDATE money_seal SET sealed_to = sealed_to - interval '1 hour'`);
-    expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: true });
+    expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: true });
   }
 
   private change(place: number, windowId: string, by: bigint): void {

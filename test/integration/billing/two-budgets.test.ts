@@ -1,4 +1,4 @@
-import { budgetsOfPerson, type LimitRef } from '#product/billing';
+import { budgetsOfUser, type LimitRef } from '#product/billing';
 import { parseUsd, uuidv7 } from '#product/kernel';
 import { until } from '../../support/until';
 import { costing, expectMoneyToAddUp, MoneyHouse, wallet } from './money-support';
@@ -12,9 +12,9 @@ const call = parseUsd('0.01');
 
 test('a hundred calls at once, while the organisation sets its budget as it likes: never above the platform’s', async () => {
   const person = 7;
-  const refs: readonly LimitRef[] = [...budgetsOfPerson(person), wallet(person)];
+  const refs: readonly LimitRef[] = [...budgetsOfUser(person), wallet(person)];
   await house.credit(person, parseUsd('100'));
-  const [platform, organisation] = budgetsOfPerson(person);
+  const [platform, organisation] = budgetsOfUser(person);
   const set = (scope: typeof platform | typeof organisation, limit: string, period: 'monthly' | 'daily') =>
     house.database.transaction((tx) => house.limits.set(tx, scope, { limit: parseUsd(limit), period }));
   await set(platform, '0.4', 'monthly');
@@ -41,7 +41,7 @@ test('a hundred calls at once, while the organisation sets its budget as it like
       codes.push(outcome.status === 'fulfilled' ? 'ok' : (outcome.reason as { code: string }).code);
   }
   await until(() => nodes.every((node) => node.pending === 0));
-  const [monthly] = await house.limits.states(budgetsOfPerson(person));
+  const [monthly] = await house.limits.states(budgetsOfUser(person));
   expect(monthly?.spent).toBe(call * BigInt(codes.filter((code) => code === 'ok').length));
   expect(monthly!.spent <= parseUsd('0.4')).toBe(true);
   expect(new Set(codes)).not.toContain('billing_unavailable');
@@ -50,9 +50,9 @@ test('a hundred calls at once, while the organisation sets its budget as it like
 
 test('a call counts in both, and the first that is spent refuses', async () => {
   const person = 8;
-  const refs: readonly LimitRef[] = [...budgetsOfPerson(person), wallet(person)];
+  const refs: readonly LimitRef[] = [...budgetsOfUser(person), wallet(person)];
   await house.credit(person, parseUsd('100'));
-  const [platform, organisation] = budgetsOfPerson(person);
+  const [platform, organisation] = budgetsOfUser(person);
   await house.database.transaction(async (tx) => {
     await house.limits.set(tx, platform, { limit: parseUsd('0.05'), period: 'monthly' });
     await house.limits.set(tx, organisation, { limit: parseUsd('0.02'), period: 'daily' });
@@ -69,7 +69,7 @@ test('a call counts in both, and the first that is spent refuses', async () => {
     code: 'budget_exceeded',
     options: { details: { scope: 'user_budget' } },
   });
-  expect(await house.limits.states(budgetsOfPerson(person))).toMatchObject([
+  expect(await house.limits.states(budgetsOfUser(person))).toMatchObject([
     { spent: 2n * call, remaining: parseUsd('0.03') },
     { spent: 2n * call, remaining: 0n },
   ]);

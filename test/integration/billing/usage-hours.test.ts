@@ -1,6 +1,6 @@
 import { PostgresMoneyStore, verifyMoney } from '#product/billing';
-import { verifyMoneyAlone } from '#inside/billing/ledger/verify-money';
-import { RequestRecordQuery, writtenRecord } from '#product/audit';
+import { verifyMoneyExclusively } from '#inside/billing/ledger/verify-money';
+import { RequestRecordQuery, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
@@ -21,7 +21,7 @@ const settle = (cost: bigint, more: object = {}, at = Date.now(), id = uuidv7())
   store.settle({
     lease: null,
     number: 0,
-    records: [writtenRecord(id, at, { ...costing(cost, refs), ...more })],
+    records: [serialiseRecord(id, at, { ...costing(cost, refs), ...more })],
     releases: [],
   });
 const asOwner = (sql: string) => administer(house.test.ownerUrl, sql);
@@ -74,10 +74,10 @@ test('what adds up is sealed and not read again, unless everything is asked for'
     UPDATE ledger_transaction SET created_at = created_at - interval '1 hour';
     ALTER TABLE ledger_transaction ENABLE TRIGGER USER;
     UPDATE request_record SET settled_at = settled_at - interval '1 hour'`);
-  expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: true });
+  expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: true });
   // An hour that got a record after the seal is read again as a whole.
   await settle(7n, {}, began);
-  expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: true });
+  expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: true });
   expect([await wrong(false), await wrong(true)]).toEqual([0, 0]);
 
   await asOwner(
@@ -98,10 +98,10 @@ test('what adds up is sealed and not read again, unless everything is asked for'
   await asOwner("UPDATE spending_window SET spent = spent - 1 WHERE kind = 'key'");
 
   await asOwner("UPDATE spending_window SET spent = spent + 1 WHERE kind = 'wallet'");
-  expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: false });
+  expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: false });
   await asOwner("UPDATE spending_window SET spent = spent - 1 WHERE kind = 'wallet'");
-  expect(await verifyMoneyAlone(house.database, { full: true })).toMatchObject({ addsUp: true });
-  expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: true });
+  expect(await verifyMoneyExclusively(house.database, { full: true })).toMatchObject({ addsUp: true });
+  expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: true });
 });
 
 test('a partition of a later month has the indexes of models too', async () => {

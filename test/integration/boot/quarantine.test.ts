@@ -255,10 +255,10 @@ describe('a restored installation', () => {
     expect(app.application.get(RepeatingJobs).names.length).toBeGreaterThan(0);
     expect(await app.database.query('SELECT FROM repeating_job WHERE claimed_until IS NOT NULL')).toEqual([]);
     expect(app.log.join('')).toContain('is quarantined');
-    const { book } = app.application.get(Quarantine);
-    const between = await book.between((await book.latest())!);
+    const { store: book } = app.application.get(Quarantine);
+    const between = await book.details((await book.latest())!);
     const all = { ...decisions, nodes: 'keep', evaluations: 'run', taps: 'replay' } as const;
-    await book.decide(between, all, systemActor('command line'));
+    await book.recordDecisions(between, all, systemActor('command line'));
     await until(async () => (await ask(app, 'GET', '/health/ready')).status === 200);
     expect(app.application.get(Quarantine).isOpen).toBe(false);
   });

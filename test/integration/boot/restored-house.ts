@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ledger } from '#product/billing';
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { FrameBuffer } from '#inside/billing/engine/settlement/journal-frames';
 import { journalHeader } from '#inside/billing/engine/settlement/journal-owner';
 import { uuidv7 } from '#product/kernel';
@@ -119,7 +119,7 @@ export class RestoredHouse {
       { at: this.after, costNano: COST_AFTER },
     ];
     for (const { at, costNano } of charges)
-      frames.add(writtenRecord(uuidv7(), at.getTime(), ordinaryOutcome({ ...facts, costNano })).text);
+      frames.add(serialiseRecord(uuidv7(), at.getTime(), ordinaryOutcome({ ...facts, costNano })).text);
     mkdirSync(join(this.folder, 'journal'), { recursive: true });
     writeFileSync(join(this.folder, 'journal', 'lost-node.1.journal'), frames.content);
   }

@@ -1,4 +1,4 @@
-import { isSandboxWanted } from '#inside/boot/sandbox';
+import { shouldRunSandbox } from '#inside/boot/sandbox';
 import { ensureSandbox, type ProviderView, removeSandbox, retireSandbox } from '#product/catalogue';
 import { loadSettings } from '#product/platform';
 import { CommandHouse } from '../commands/command-house';
@@ -22,7 +22,7 @@ describe('the pretend supplier runs', () => {
     ['never when it is told not to', { SANDBOX: 'off' }, [], false],
     ['never on a database of its own unasked', { DATABASE_URL: 'postgres://x@127.0.0.1/x' }, [], false],
   ])('%s: %#', (_, environment, providers, wanted) => {
-    expect(isSandboxWanted(settings({ ...SECRETS, ...environment }), providers)).toBe(wanted);
+    expect(shouldRunSandbox(settings({ ...SECRETS, ...environment }), providers)).toBe(wanted);
   });
 });
 

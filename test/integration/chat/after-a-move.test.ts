@@ -1,5 +1,5 @@
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
@@ -34,7 +34,7 @@ async function addOrganisation(slug: string): Promise<number> {
   return organisation.id;
 }
 
-async function personOf(role: Role, organisationId: number): Promise<Person> {
+async function personOf(role: UserRole, organisationId: number): Promise<Person> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

@@ -1,7 +1,7 @@
 import { ActivityQuery } from '#product/audit';
 import { ConversationRetention } from '#product/chat';
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
@@ -39,7 +39,7 @@ async function addOrganisation(slug: string): Promise<number> {
   await organisations.insert(organisation);
   return organisation.id;
 }
-async function personOf(role: Role, organisationId: number): Promise<Person> {
+async function personOf(role: UserRole, organisationId: number): Promise<Person> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

@@ -95,7 +95,7 @@ test('what was sealed under a former key is read with the current one alone', as
   try {
     const at = <T>(type: abstract new (...given: never[]) => T): T =>
       later.application.get(type, { strict: false });
-    const content = await at(SampleContent).of(requestId);
+    const content = await at(SampleContent).find(requestId);
     expect(JSON.stringify(content?.request)).toContain('lighthouse');
     expect(content?.answers.get('sim-small')?.rationale).toEqual(expect.any(String));
     expect((await at(AutoSalts).of(house.organisationId)).order).toHaveLength(1 << 15);

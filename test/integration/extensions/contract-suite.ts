@@ -1,11 +1,11 @@
 import request from 'supertest';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 
 /** Host under test that runs the fixture `desk`. */
 export interface ContractHost {
   readonly url: string;
   /** Headers of a person with this role, as a page of the host sends them. */
-  signedIn(role: Role): Promise<Record<string, string>>;
+  signedIn(role: UserRole): Promise<Record<string, string>>;
   withKey(): Record<string, string>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ let records: RecordsPort;
 let keys: KeysPort;
 beforeAll(async () => {
   app = await startTestApp({ environment: { EXTENSIONS: './test/fixtures/extensions/reader.cjs' } });
-  const { given } = app.application.get(Extensions).all[0]!.ports;
+  const { byNeed: given } = app.application.get(Extensions).all[0]!.ports;
   records = given['records.read']!;
   keys = given['keys.read']!;
 });

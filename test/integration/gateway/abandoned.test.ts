@@ -49,7 +49,7 @@ describe('a caller who hangs up before there is an answer', () => {
     caller.abort();
     await expect(asked).rejects.toThrow();
     await supplier.waitForClosed(1, 'client-closed');
-    await app.application.get(Lifecycle).idle(5_000);
+    await app.application.get(Lifecycle).waitUntilIdle(5_000);
     return id;
   };
 

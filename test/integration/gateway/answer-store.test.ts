@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { AnswerStore } from '#inside/web/idempotency/answer-store';
+import { IdempotencyStore } from '#inside/web/idempotency/idempotency-store';
 import { RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 
 let app: TestApp;
-let answers: AnswerStore;
+let answers: IdempotencyStore;
 let keyId: number;
 
 beforeAll(async () => {
   app = await startTestApp();
-  answers = app.application.get(AnswerStore, { strict: false });
+  answers = app.application.get(IdempotencyStore, { strict: false });
   const [key] = await app.database.query<{ id: number }>('SELECT min(id) AS id FROM api_key');
   keyId = key?.id ?? 0;
 });
@@ -39,9 +39,9 @@ test('a lease that is renewed does not lapse; who lost one can neither keep nor 
   expect(await answers.claim(theirs, subject, null)).toBe(false);
   expect(await answers.claim(theirs, subject, mine)).toBe(true);
   await answers.release(mine);
-  expect(await answers.bar(mine)).toBe(false);
-  expect(await answers.keep(mine, subject, Buffer.from('late'))).toBe(false);
-  expect(await answers.keep(theirs, subject, Buffer.from([0, 255, 10]))).toBe(true);
+  expect(await answers.markUnstored(mine)).toBe(false);
+  expect(await answers.store(mine, subject, Buffer.from('late'))).toBe(false);
+  expect(await answers.store(theirs, subject, Buffer.from([0, 255, 10]))).toBe(true);
   await lapse();
   expect(await answers.claim(mine, subject, theirs)).toBe(false);
   expect(await answers.find(subject)).toMatchObject({

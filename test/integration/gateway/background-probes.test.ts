@@ -36,7 +36,7 @@ const states = (model: string): string[] =>
 
 /** Rests are over at this time by the clock of the breakers. */
 const probe = (afterMs: number): Promise<void> =>
-  app.application.get(LaneProber, { strict: false }).probeRested(Math.round(performance.now()) + afterMs);
+  app.application.get(LaneProber, { strict: false }).probeDue(Math.round(performance.now()) + afterMs);
 
 async function openLane(model: string): Promise<void> {
   const shelf = new ModelShelf(app);

@@ -264,7 +264,7 @@ describe('a call that was lost', () => {
     caller.abort();
     await expect(left).rejects.toThrow();
     expect(outcomeOf(await send('eight', { node: there }))).toEqual([409, 'operation_in_progress']);
-    await here.application.get(Lifecycle).idle(20_000);
+    await here.application.get(Lifecycle).waitUntilIdle(20_000);
     const again = await send('eight', { node: there });
     expect([again.status, isReplay(again)]).toEqual([200, true]);
     expect(await calls()).toBe(1);
@@ -279,7 +279,7 @@ describe('a call that was lost', () => {
     await supplier.waitForRequests(1);
     caller.abort();
     await expect(left).rejects.toThrow();
-    await here.application.get(Lifecycle).idle(20_000);
+    await here.application.get(Lifecycle).waitUntilIdle(20_000);
     expect(await charged()).toEqual({ dollars: 0, records: 0 });
     expect(outcomeOf(await send('nobody'))).toEqual([200, undefined]);
     expect(await charged()).toMatchObject({ records: 1 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
 import { platformScope, parseUsdPerMillion, priceRates } from '#product/kernel';
 import { KeysService, type NewKey } from '#product/keys';
-import { checksumOf, makeKey } from '#inside/keys/key-text';
+import { checksumOf, generateKey } from '#inside/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addKey, addUser } from '../../support/people';
@@ -155,18 +155,18 @@ describe('a key has an owner', () => {
 
   test('an unknown key and a wrong secret are one refusal', async () => {
     const { publicId } = await keyWith({});
-    const body = publicId + makeKey().text.slice(12, -6);
+    const body = publicId + generateKey().text.slice(12, -6);
     const refusalOf = async (key: string): Promise<string> => {
       const { status, body } = await askRaw(app.url, { path: '/v1/key', headers: bearer(key) });
       return `${status} ${body.replace(/"request_id":"[^"]+"/g, '')}`;
     };
     const wrongSecret = await refusalOf(`svc_${body}${checksumOf(body)}`);
     expect(wrongSecret).toContain('invalid_api_key');
-    expect(await refusalOf(makeKey().text)).toBe(wrongSecret);
+    expect(await refusalOf(generateKey().text)).toBe(wrongSecret);
   });
 
   test.each(routes)('%s: two different keys, a key in the address, no key', async (path, body) => {
-    const other = makeKey().text;
+    const other = generateKey().text;
     expect(await send(path, { ...bearer(client), ...apiKey(other) }, body)).toEqual({
       status: 400,
       code: 'invalid_request',
@@ -183,7 +183,7 @@ describe('a key has an owner', () => {
 
   test('a key that begins like one in use is not that one', async () => {
     expect((await chat(client, 'sim-small')).status).toBe(200);
-    const body = client.slice(4, 20) + makeKey().text.slice(20, -6);
+    const body = client.slice(4, 20) + generateKey().text.slice(20, -6);
     const alike = `svc_${body}${checksumOf(body)}`;
     expect(alike.slice(0, 20)).toBe(client.slice(0, 20));
     expect(await chat(alike, 'sim-small')).toMatchObject({ status: 401, code: 'invalid_api_key' });

@@ -139,7 +139,7 @@ describe('lanes that fail', () => {
       expect(performance.now() - startedAt).toBeLessThan(20_000);
       leaver.abort();
       await probe;
-      await app.application.get(Lifecycle).idle(5_000);
+      await app.application.get(Lifecycle).waitUntilIdle(5_000);
     });
   });
 
@@ -165,7 +165,7 @@ describe('lanes that fail', () => {
     for (const other of others) expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);
     leaver.abort();
     await probe;
-    await app.application.get(Lifecycle).idle(5_000);
+    await app.application.get(Lifecycle).waitUntilIdle(5_000);
   });
 
   describe('a caller can cause some failures', () => {
@@ -244,7 +244,7 @@ describe('lanes that fail', () => {
       await simulator.waitForRequests(2);
       leaver.abort();
       await asking;
-      await app.application.get(Lifecycle).idle(5_000);
+      await app.application.get(Lifecycle).waitUntilIdle(5_000);
       const rows = await app.database.query(
         'SELECT code, failover, jsonb_array_length(attempts) AS tries FROM request_record WHERE model = $1',
         [model],
@@ -262,7 +262,7 @@ describe('lanes that fail', () => {
       await delay(100);
       leaver.abort();
       await asking;
-      await app.application.get(Lifecycle).idle(10_000);
+      await app.application.get(Lifecycle).waitUntilIdle(10_000);
       expect(app.application.get(Lifecycle).openRequests).toBe(0);
       expect(await served()).toEqual(['first']);
     });

@@ -150,7 +150,7 @@ describe('requests that are refused before a supplier is asked', () => {
   });
 
   test('counts go with the records of dropped months, and money does not depend on them', async () => {
-    await app.application.get(Refusals, { strict: false }).forgetBefore(new Date(Date.now() + 3_600_000));
+    await app.application.get(Refusals, { strict: false }).deleteBefore(new Date(Date.now() + 3_600_000));
     expect(await app.database.query('SELECT * FROM refusal_hour')).toEqual([]);
     expect((await verifyMoney(app.database)).addsUp).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ResponseStore } from '#product/gateway';
 import { Metrics } from '#product/platform';
-import { AnswerStore } from '#inside/web/idempotency/answer-store';
+import { IdempotencyStore } from '#inside/web/idempotency/idempotency-store';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { startSimulator, type Simulator } from '../../support/simulator';
@@ -52,7 +52,7 @@ const evicted = async (kind: string): Promise<number> => {
 };
 
 async function keepAnswer(keyId: number, answer: Buffer): Promise<void> {
-  const answers = app.application.get(AnswerStore, { strict: false });
+  const answers = app.application.get(IdempotencyStore, { strict: false });
   const claim = randomUUID();
   const operation = {
     keyId,
@@ -61,7 +61,7 @@ async function keepAnswer(keyId: number, answer: Buffer): Promise<void> {
     requestId: randomUUID(),
   };
   await answers.claim(claim, operation, null);
-  await answers.keep(claim, operation, answer);
+  await answers.store(claim, operation, answer);
 }
 
 test('a key never stores more idempotent answers than its limit, and an evicted call is not carried out again', async () => {

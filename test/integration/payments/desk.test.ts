@@ -251,16 +251,16 @@ describe('the operators’ desk, mails and the check of the processor', () => {
         reason: 'test',
         token: randomUUID(),
       });
-    await alerts.look();
+    await alerts.checkAll();
     await move('8', 'debit');
-    await alerts.look();
-    await alerts.look();
+    await alerts.checkAll();
+    await alerts.checkAll();
     await until(async () => (await subjects(payer)).includes(low));
     expect((await subjects(payer)).filter((subject) => subject === low)).toHaveLength(1);
     await move('8', 'credit');
-    await alerts.look();
+    await alerts.checkAll();
     await move('8', 'debit');
-    await alerts.look();
+    await alerts.checkAll();
     await until(async () => (await subjects(payer)).filter((subject) => subject === low).length === 2);
     const mute = (notices: string[]) => house.send('POST', '/dashboard/settings/notices', payer, { notices });
     const isTold = async () => {
@@ -272,12 +272,12 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     };
     expect((await mute(['budget', 'models'])).status).toBe(200);
     await move('8', 'credit');
-    await alerts.look();
+    await alerts.checkAll();
     await move('8', 'debit');
-    await alerts.look();
+    await alerts.checkAll();
     expect(await isTold()).toBe(false);
     expect((await mute(['balance', 'budget'])).status).toBe(200);
-    await alerts.look();
+    await alerts.checkAll();
     expect(await isTold()).toBe(true);
   });
 
@@ -303,13 +303,13 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     try {
       for (const spent of [4n, 6n, 7n, 10n, 10n]) {
         await spend(spent * USD);
-        await alerts.look();
+        await alerts.checkAll();
       }
       await house.send('POST', '/dashboard/settings/notices', payer, { notices: ['balance'] });
       await spend(0n);
-      await alerts.look();
+      await alerts.checkAll();
       await spend(8n * USD);
-      await alerts.look();
+      await alerts.checkAll();
       await until(async () => (await subjects(payer)).length >= 2);
       expect((await subjects(payer)).toSorted()).toEqual([
         '100% of a budget is used: your own budget',
@@ -346,8 +346,8 @@ describe('the operators’ desk, mails and the check of the processor', () => {
         [ids],
       );
       await spend((USD * 9n) / 10n);
-      await alerts.look();
-      await alerts.look();
+      await alerts.checkAll();
+      await alerts.checkAll();
       const outbox = house.app.application.get(Outbox, { strict: false });
       const reached = async (): Promise<number> => {
         const mails = await outbox.list();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Ledger } from '#product/billing';
 import { UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';
 import { deliver, ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
@@ -33,7 +33,7 @@ export class PaymentHouse {
     return new PaymentHouse(app, simulator);
   }
 
-  async payer(account: Partial<UserAccount> & { role?: Role } = {}): Promise<Payer> {
+  async payer(account: Partial<UserAccount> & { role?: UserRole } = {}): Promise<Payer> {
     const accounts = this.app.database.source.getRepository(UserAccount);
     const name = randomBytes(6).toString('hex');
     const user = accounts.create({

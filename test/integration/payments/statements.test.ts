@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ordinaryOutcome } from '../../../proofs/money/record';
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { postingKinds, PostgresMoneyStore } from '#product/billing';
 import { invoiceAccountOf, parseUsd, uuidv7 } from '#product/kernel';
 import { formatTime } from '#product/views';
@@ -47,7 +47,7 @@ describe('the ledger and statements', () => {
       number: 0,
       records: costs.map((costNano, place) => {
         const userId = userIds[place] ?? null;
-        return writtenRecord(uuidv7(), at, ordinaryOutcome({ costNano, walletId: one.userId, userId }));
+        return serialiseRecord(uuidv7(), at, ordinaryOutcome({ costNano, walletId: one.userId, userId }));
       }),
       releases: [],
     });

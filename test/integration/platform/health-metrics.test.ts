@@ -95,7 +95,7 @@ test('connections that are open are counted, and so is what is no HTTP', async (
 
 test('requests under way are counted', async () => {
   const lifecycle = app.application.get(Lifecycle);
-  const work = lifecycle.begin();
+  const work = lifecycle.start();
   expect(await value('gateway_open_requests')).toBe(1);
   lifecycle.end(work);
   expect(await value('gateway_open_requests')).toBe(0);

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { survivesLostConnections } from '#product/platform';
+import { resilientPoolOptions } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 test('a connection that ends in the packet that opens it is never handed out', async () => {
-  const pool = new Pool({ ...survivesLostConnections, connectionString: proxy.url, max: 2 });
+  const pool = new Pool({ ...resilientPoolOptions, connectionString: proxy.url, max: 2 });
   const idle: unknown[] = [];
   pool.on('error', (error) => idle.push(error));
   try {
@@ -38,7 +38,7 @@ test('a connection that ends in the packet that opens it is never handed out', a
 });
 
 test('a connection that is lost later tells the taker of it', async () => {
-  const pool = new Pool({ ...survivesLostConnections, connectionString: proxy.url, max: 1 });
+  const pool = new Pool({ ...resilientPoolOptions, connectionString: proxy.url, max: 1 });
   try {
     const client = await pool.connect();
     const told = new Promise<Error>((resolve) => client.once('error', resolve));

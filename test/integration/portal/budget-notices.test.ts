@@ -151,7 +151,7 @@ test('the page names the budgets that mails tell of, to the same people, until t
     expect(page).toContain('$9.999 of $10.00');
   await spend(scopes, 10n * USD);
 
-  await service(BillingAlerts).look();
+  await service(BillingAlerts).checkAll();
   const told = await mailsTo(head.userId, about.length);
   expect(told.map(({ subject }) => subject).toSorted()).toEqual(
     about.map((what) => `100% of a budget is used: ${what}`).toSorted(),
@@ -257,7 +257,7 @@ test('a rolling budget says what becomes available next and when all of it has: 
     expect(page).toMatch(/\$2\.00 becomes available again [^<]+ UTC, all of it by [^<]+ UTC\./);
     expect(page).not.toMatch(/Resets \d/);
   }
-  await service(BillingAlerts).look();
+  await service(BillingAlerts).checkAll();
   const [mail] = await mailsTo(head.userId, 1);
   expect(mail?.subject).toContain('key test');
   expect(mail?.text).toContain('resume as spending becomes older than 30 days');

@@ -1,6 +1,6 @@
 import { ActivityLog, ActivityQuery } from '#product/audit';
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const person = async (role: Role = 'user', organisationId: number | null = null) => {
+const person = async (role: UserRole = 'user', organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

@@ -1,6 +1,6 @@
 import { Limits } from '#product/billing';
 import { Organisation, UserAccount } from '#product/identity';
-import { parseUsd, type Role } from '#product/kernel';
+import { parseUsd, type UserRole } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { formsOf } from '../../support/page-forms';
 import { chatRecord, putRecords } from '../../support/records';
@@ -42,7 +42,7 @@ async function organisation(name: string): Promise<number> {
   return row.id;
 }
 
-async function person(role: Role, organisationId: number): Promise<Person> {
+async function person(role: UserRole, organisationId: number): Promise<Person> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };

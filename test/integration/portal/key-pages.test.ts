@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Limits } from '#product/billing';
 import { Organisation, UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { openPage, sendJson, submitForm } from '../web/from-page';
@@ -16,7 +16,7 @@ const open = (path: string, as = cookie) => openPage(sender(as), path);
 const send = (path: string, form: Record<string, string> | [string, string][], as = cookie) =>
   submitForm(sender(as), path, form);
 const tell = (path: string, body: object, as = cookie) => sendJson(sender(as), path, body);
-const person = async (role: Role = 'user', organisationId: number | null = null) => {
+const person = async (role: UserRole = 'user', organisationId: number | null = null) => {
   const id = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(id, { organisationId });
   return { userId: id, cookie: await signIn(app, id) };

@@ -1,5 +1,5 @@
 import { UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { KeyTransfers } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function person(role: Role): Promise<Person> {
+async function person(role: UserRole): Promise<Person> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
@@ -209,7 +209,7 @@ describe('some keys never come back', () => {
     await tell(owner, { action: 'revoke' });
     await app.database.transaction(
       (tx) =>
-        app.application.get(KeyTransfers, { strict: false }).endOfMember(tx, project?.id ?? 0, owner.userId),
+        app.application.get(KeyTransfers, { strict: false }).revokeOfMember(tx, project?.id ?? 0, owner.userId),
       { withoutActivity: 'a test' },
     );
     expect(await refusedRestore(owner)).toMatchObject(gone);

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { addKey, addUser, signIn } from '../../support/people';
@@ -13,7 +13,7 @@ let app: TestApp;
 const open = (path: string, cookie: string, headers: Record<string, string> = {}) =>
   ask(app.url, { path, headers: { cookie, accept: 'text/html', ...headers } });
 const tell = (path: string, cookie: string, body: object) => sendJson({ url: app.url, cookie }, path, body);
-const person = async (role: Role = 'user') => {
+const person = async (role: UserRole = 'user') => {
   const userId = await addUser(app, role);
   return { userId, cookie: await signIn(app, userId) };
 };

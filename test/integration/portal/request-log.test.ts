@@ -1,4 +1,4 @@
-import { type RecordFacts, insertRequestRecords, writtenRecord } from '#product/audit';
+import { type RecordAttributes, insertRequestRecords, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   cookie = await signIn(app, ada.userId);
   const other = await addCustomer(app, 'eve');
   const now = Date.now();
-  const facts = (place: number): Partial<RecordFacts> => ({
+  const facts = (place: number): Partial<RecordAttributes> => ({
     model: place % 40 === 0 ? 'rare' : 'usual',
     servedModel: place % 40 === 0 ? 'rare' : 'usual',
     supplier: place % 30 === 0 ? 'south' : 'north',
@@ -60,13 +60,13 @@ beforeAll(async () => {
   });
   // Over ten days, so that more than one hour has to be looked into; the higher the number the older.
   const records = Array.from({ length: COUNT }, (_, place) =>
-    writtenRecord(uuidv7(), now - place * 7_200_000, {
+    serialiseRecord(uuidv7(), now - place * 7_200_000, {
       ...ordinaryOutcome({ ...nobody, keyId: ada.keyId, userId: ada.userId, costNano: 0n }),
       ...facts(place),
     }),
   );
   ids = records.map(({ requestId }) => requestId);
-  const foreign = writtenRecord(uuidv7(), now, {
+  const foreign = serialiseRecord(uuidv7(), now, {
     ...ordinaryOutcome({ ...nobody, keyId: other.keyId, userId: other.userId, costNano: 0n }),
     model: 'foreign',
   });
@@ -156,8 +156,8 @@ test.each(['status=3xx', 'request_id=1', 'min_cost=much', 'code=A B', 'columns=1
 test('each request says what is kept of its text, and until when', async () => {
   const asker = await addCustomer(app, 'kai');
   const chat = await addKey(app, asker.userId, { kind: 'webchat' });
-  const record = (hoursAgo: number, facts: Partial<RecordFacts>, keyId = asker.keyId) =>
-    writtenRecord(uuidv7(), Date.now() - hoursAgo * 3_600_000, {
+  const record = (hoursAgo: number, facts: Partial<RecordAttributes>, keyId = asker.keyId) =>
+    serialiseRecord(uuidv7(), Date.now() - hoursAgo * 3_600_000, {
       ...ordinaryOutcome({ ...nobody, keyId, userId: asker.userId, costNano: 0n }),
       ...facts,
     });

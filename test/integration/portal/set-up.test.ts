@@ -7,7 +7,7 @@ import {
   retireSandbox,
 } from '#product/catalogue';
 import { AccountTokens } from '#product/identity';
-import { parseUsdPerMillion, priceRates, type Role } from '#product/kernel';
+import { parseUsdPerMillion, priceRates, type UserRole } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { sendJson } from '../web/from-page';
@@ -19,7 +19,7 @@ const open = async (path: string, cookie: string): Promise<string> =>
   (await ask(app.url, { path, headers: { cookie, accept: 'text/html' } })).body.replaceAll('&#x3D;', '=');
 const tell = (path: string, cookie: string, body: object = {}) =>
   sendJson({ url: app.url, cookie }, path, body);
-const person = async (role: Role) => {
+const person = async (role: UserRole) => {
   const userId = await addUser(app, role);
   return { userId, cookie: await signIn(app, userId) };
 };
@@ -55,7 +55,7 @@ test('the first link leads to the overview, and a later one to where the way to 
 });
 
 test('administrators find the administration on every page, and others do not', async () => {
-  const pages = async (role: Role) => open('/dashboard/activity', (await person(role)).cookie);
+  const pages = async (role: UserRole) => open('/dashboard/activity', (await person(role)).cookie);
   for (const role of ['platform_owner', 'platform_admin', 'department_admin'] as const)
     expect(await pages(role)).toContain('href="/dashboard/admin/users"');
   expect(await pages('platform_admin')).toContain('href="/dashboard/admin/organisations"');

@@ -1,4 +1,4 @@
-import { writtenRecord } from '#product/audit';
+import { serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { PostgresMoneyStore } from '#inside/billing/engine/store/postgres-money-store';
 import { formatMoney } from '#product/views';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   charges = instants().map((at, place) => ({ at, nano: 1_000_003n * BigInt(place + 1) + 7n }));
   const owners = { keyId: ada.keyId, userId: ada.userId, walletId: ada.userId };
   const records = charges.map(({ at, nano }, place) =>
-    writtenRecord(
+    serialiseRecord(
       uuidv7(),
       at,
       ordinaryOutcome({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { insertRequestRecords, writtenRecord } from '#product/audit';
+import { insertRequestRecords, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const now = Date.now();
   const records = Array.from({ length: COUNT }, (_, place) => {
     const servedModel = place % 17 === 0 ? null : place % 3 === 0 ? 'large' : 'small';
-    return writtenRecord(uuidv7(), now - HOUR_MS - Math.floor((place * (DAYS - 1) * 24 * HOUR_MS) / COUNT), {
+    return serialiseRecord(uuidv7(), now - HOUR_MS - Math.floor((place * (DAYS - 1) * 24 * HOUR_MS) / COUNT), {
       ...ordinaryOutcome({ ...owner, keyId: keys[place % 2]!, costNano: BigInt(1_000 + place) }),
       // An alias, auto, the model itself, and a name that a larger model answered for.
       model: ['quick', 'auto', 'small', 'large'][place % 4]!,

@@ -1,4 +1,4 @@
-import { type RecordFacts, insertRequestRecords, writtenRecord } from '#product/audit';
+import { type RecordAttributes, insertRequestRecords, serialiseRecord } from '#product/audit';
 import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -13,10 +13,10 @@ let cookie: string;
 
 const nobody = { organisationId: null, departmentId: null, projectId: null, walletId: null };
 /** Costs are zero in the ledger of this house: what is tested are sums of records. */
-const put = (records: readonly [at: string, facts: Partial<RecordFacts>][]) =>
+const put = (records: readonly [at: string, facts: Partial<RecordAttributes>][]) =>
   app.database.transaction(async (tx) => {
     const written = records.map(([at, facts]) =>
-      writtenRecord(uuidv7(), Date.parse(at), {
+      serialiseRecord(uuidv7(), Date.parse(at), {
         ...ordinaryOutcome({ ...nobody, keyId: ada.keyId, userId: ada.userId, costNano: 0n }),
         ...(facts.model === undefined ? {} : { servedModel: facts.model }),
         ...facts,

@@ -55,13 +55,13 @@ test('there is one thumb an answer, which may be changed and taken back', async 
 
 test('a question asked again within a minute is noted once, and outlives the thumb', async () => {
   const request = answered();
-  await feedback.noteRetry(request, new Date(Date.now() - 61_000));
+  await feedback.recordRetry(request, new Date(Date.now() - 61_000));
   expect(await rowOf(request.requestId)).toBeUndefined();
-  await feedback.noteRetry(request, new Date(Date.now() - 5_000));
+  await feedback.recordRetry(request, new Date(Date.now() - 5_000));
   const { retried_at: first } = (await rowOf(request.requestId)) ?? {};
   expect(first).toBeInstanceOf(Date);
   await feedback.give(request, 'down');
-  await feedback.noteRetry(request, new Date());
+  await feedback.recordRetry(request, new Date());
   expect(await rowOf(request.requestId)).toEqual({ verdict: 'down', retried_at: first });
   await feedback.give(request, null);
   expect(await rowOf(request.requestId)).toEqual({ verdict: null, retried_at: first });
@@ -126,7 +126,7 @@ test('nobody changes what another person said, and who is erased leaves nothing'
   const other = await addMember(app, house.organisationId);
   await feedback.give({ ...request, userId: other }, 'down');
   await feedback.give({ ...request, userId: other }, null);
-  await feedback.noteRetry({ ...request, userId: other }, new Date());
+  await feedback.recordRetry({ ...request, userId: other }, new Date());
   expect(await rowOf(request.requestId)).toEqual({ verdict: 'up', retried_at: null });
   expect(await feedback.thumbsOf(other, [request.requestId])).toEqual(new Map());
   await app.database.source.getRepository(UserAccount).update(house.userId, { status: 'deleted' });

@@ -1,6 +1,6 @@
 import { QualityPolicies } from '#inside/quality/settings/quality-policies';
 import { Organisation, UserAccount } from '#product/identity';
-import { platformScope, type Role } from '#product/kernel';
+import { platformScope, type UserRole } from '#product/kernel';
 import { KeysService, type NewKey } from '#product/keys';
 import type { QualitySettings } from '../../../src/quality';
 import type { TestApp } from '../../support/app';
@@ -35,13 +35,13 @@ export async function addHouse(app: TestApp, slug: string, limits: Partial<NewKe
   return { organisationId: organisation.id, userId, key: issued.text, keyId: issued.id };
 }
 
-export async function addMember(app: TestApp, organisationId: number, role: Role = 'user'): Promise<number> {
+export async function addMember(app: TestApp, organisationId: number, role: UserRole = 'user'): Promise<number> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return userId;
 }
 
-export const signedIn = async (app: TestApp, organisationId: number, role: Role): Promise<string> =>
+export const signedIn = async (app: TestApp, organisationId: number, role: UserRole): Promise<string> =>
   signIn(app, await addMember(app, organisationId, role));
 
 /** As an administrator would, and known to the node when it returns. */

@@ -1,6 +1,6 @@
 import { AutoStates, newestLearned } from '#product/autorouter';
 import { EvaluationQueue } from '#inside/quality/loop/evaluation-queue';
-import { EvaluationUpkeep } from '#inside/quality/loop/evaluation-upkeep';
+import { EvaluationMaintenance } from '#inside/quality/loop/evaluation-maintenance';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addHouse, askModel, evaluated, type House, sampleOf, setQuality } from './house';
@@ -279,7 +279,7 @@ test('a kind of request that has thirty scores of a model is sampled by the plai
 test('texts whose time is over go in one run, however many they are', async () => {
   const late = await addHouse(app, 'late');
   await putWaiting(late, 450, -1);
-  await app.application.get(EvaluationUpkeep, { strict: false }).tidy(new AbortController().signal);
+  await app.application.get(EvaluationMaintenance, { strict: false }).runMaintenance(new AbortController().signal);
   expect(
     await rows(
       `SELECT closed_by, count(*)::integer AS samples, count(content)::integer AS texts FROM quality_sample

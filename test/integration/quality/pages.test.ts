@@ -96,7 +96,7 @@ describe('reports', () => {
       (
         await app.application
           .get(ScoreQuery, { strict: false })
-          .scored(platformScope, { from: new Date(Date.now() - 20 * 86_400_000) }, zone)
+          .listScored(platformScope, { from: new Date(Date.now() - 20 * 86_400_000) }, zone)
       ).find((row) => row.requestId === requestId)?.week;
     const [here, there] = [await weekIn('UTC'), await weekIn('Pacific/Auckland')];
     expect(Date.parse(there ?? '') - Date.parse(here ?? '')).toBe(7 * 86_400_000);

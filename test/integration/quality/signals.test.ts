@@ -73,8 +73,8 @@ let ahead = 0;
 describe('asking the same again within a minute', () => {
   beforeAll(() => {
     const retries = app.application.get(AutoRetries, { strict: false });
-    const [begin, answered] = [retries.begin.bind(retries), retries.answered.bind(retries)];
-    jest.spyOn(retries, 'begin').mockImplementation((call, view) => begin(call, view, monotonicMs() + ahead));
+    const [begin, answered] = [retries.track.bind(retries), retries.answered.bind(retries)];
+    jest.spyOn(retries, 'track').mockImplementation((call, view) => begin(call, view, monotonicMs() + ahead));
     jest
       .spyOn(retries, 'answered')
       .mockImplementation((question, model) => answered(question, model, monotonicMs() + ahead));
@@ -119,7 +119,7 @@ describe('asking the same again within a minute', () => {
       );
     await shift(-61);
     await feedback.give(answerOf(old), 'down');
-    for (let at = 0; at < 3; at += 1) await feedback.noteRetry(answerOf(retried), new Date());
+    for (let at = 0; at < 3; at += 1) await feedback.recordRetry(answerOf(retried), new Date());
     for (const thumb of ['down', 'down', 'up', null, null] as const)
       await feedback.give(answerOf(last), thumb);
     await until(() => Promise.resolve(heard.length >= 4));

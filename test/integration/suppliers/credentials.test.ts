@@ -245,5 +245,5 @@ test('what happened to tokens is found by every filter, newest first and bounded
   expect(await kinds({ sinceMs: Date.now() + 60_000 })).toEqual([]);
   expect(await kinds({ windowHours: 0 })).toEqual([]);
   expect((await events.find({ provider: 'south' }))[0]?.detail).toHaveLength(500);
-  expect(await events.forgetBefore(new Date(Date.now() + 60_000))).toBe(3);
+  expect(await events.deleteBefore(new Date(Date.now() + 60_000))).toBe(3);
 });

@@ -45,7 +45,7 @@ const opened = async (provider: ProviderView): Promise<SentCall> =>
 
 async function answerOf(exchange: SupplierExchange): Promise<{ status: number; text: string }> {
   const { status } = await exchange.head;
-  return { status, text: (await exchange.whole()).toString() };
+  return { status, text: (await exchange.readBody()).toString() };
 }
 
 test('the sandbox is spoken to in the dialect of the caller', async () => {
@@ -132,7 +132,7 @@ describe('a stream in binary frames', () => {
     const { exchange, dialect } = await open();
     expect(dialect).toBe('messages');
     expect((await exchange.head).headers['content-type']).toBe('text/event-stream');
-    expect((await exchange.whole()).toString()).toBe(
+    expect((await exchange.readBody()).toString()).toBe(
       'event: ping\ndata: {"type":"ping"}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
     );
   });
@@ -146,7 +146,7 @@ describe('a stream in binary frames', () => {
     await exchange.head;
     const told: string[] = [];
     await new Promise<void>((resolve) =>
-      exchange.read({
+      exchange.attachReader({
         data: () => true,
         end: () => resolve(void told.push('end')),
         broken: ({ code }: Fault) => resolve(void told.push(code)),

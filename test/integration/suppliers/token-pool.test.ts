@@ -84,7 +84,7 @@ test('a call goes out with a token of the pool and gives it back', async () => {
   const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
   expect(sent).toMatchObject({ dialect: 'responses', dropped: [] });
   expect((await sent.exchange.head).status).toBe(200);
-  expect((await sent.exchange.whole()).toString()).toContain('response.completed');
+  expect((await sent.exchange.readBody()).toString()).toContain('response.completed');
   const [request] = await simulator.requests();
   expect(request?.headers.authorization).toBe('Bearer sim-one');
 });
@@ -161,7 +161,7 @@ test('one that is limited rests as long as it was told; when all are, the caller
   await simulator.clearRequests();
   const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
   const head = await sent.exchange.head;
-  expect(sent.judge(head, await sent.exchange.whole()).kind).toBe('rate_limit');
+  expect(sent.judge(head, await sent.exchange.readBody()).kind).toBe('rate_limit');
   expect(await tokensSeen()).toEqual(['sim-one', 'sim-two']);
   await expect(house.client.open(hold, callTo(provider, 'native', native), {})).rejects.toMatchObject({
     code: 'supplier_limit',
@@ -175,11 +175,11 @@ test('one that is rejected is renewed at once and serves again', async () => {
   await simulator.addFault({ times: 1, fault: { kind: 'status', status: 401 } });
   const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
   expect((await sent.exchange.head).status).toBe(401);
-  await sent.exchange.whole();
+  await sent.exchange.readBody();
   await eventsAre(provider, ['stale refreshed', 'stale rejected']);
   const again = await house.client.open(hold, callTo(provider, 'native', native), {});
   expect((await again.exchange.head).status).toBe(200);
-  await again.exchange.whole();
+  await again.exchange.readBody();
 });
 
 test('a call goes through three tokens at most', async () => {

@@ -1,5 +1,5 @@
 import { UserAccount } from '#product/identity';
-import type { Role } from '../../../src/kernel';
+import type { UserRole } from '../../../src/kernel';
 import type { ReceivedSpan } from '../../support/otlp-receiver';
 import { addKey, addUser, signIn } from '../../support/people';
 import type { ScriptedAnswer } from '../../support/scripted-supplier';
@@ -42,7 +42,7 @@ const anOrganisation = async ({ app }: TelemetryHouse): Promise<number> => {
 const member = async (
   { app }: TelemetryHouse,
   organisationId: number | null,
-  role: Role = 'org_owner',
+  role: UserRole = 'org_owner',
 ): Promise<Member> => {
   const id = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(id, { organisationId });

@@ -1,4 +1,4 @@
-import { makeKey } from '#inside/keys/key-text';
+import { generateKey } from '#inside/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { proxyTo, type Proxy } from '../../support/proxy';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
@@ -64,7 +64,7 @@ describe('a database that is there and does not answer', () => {
     expect(await check('/health')).toMatchObject({ status: 200 });
     const ready = await check('/health/ready');
     expect(ready).toMatchObject({ status: 503, code: 'service_unavailable' });
-    const unknown = await check('/v1/models', makeKey().text);
+    const unknown = await check('/v1/models', generateKey().text);
     expect(unknown).toMatchObject({ status: 503, code: 'auth_unavailable', retryAfter: expect.any(String) });
     // Each is told while the connections are still taken.
     expect(Math.max(ready.tookMs, unknown.tookMs)).toBeLessThan(15_000);
@@ -88,7 +88,7 @@ describe('a database that is there and does not answer', () => {
   test('silent: the same, and everybody is back when it is', async () => {
     expect((await chat()).status).toBe(200);
     proxy.freeze();
-    const unknown = await check('/v1/models', makeKey().text);
+    const unknown = await check('/v1/models', generateKey().text);
     expect(unknown).toMatchObject({ status: 503, code: 'auth_unavailable' });
     expect(unknown.tookMs).toBeLessThan(20_000);
     expect(await check('/health')).toMatchObject({ status: 200 });

@@ -1,4 +1,4 @@
-import type { Schema } from '../../../src/kernel';
+import type { JsonSchema } from '../../../src/kernel';
 import type { OpenApiDocument } from '../../../src/web';
 import { formsOf, type PageField, type PageForm } from '../../support/page-forms';
 import { House, type Person } from '../admin/house';
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 /** The body that the address takes from a page. */
-function schemaAt(action: string): Schema | undefined {
+function schemaAt(action: string): JsonSchema | undefined {
   const [address = ''] = action.split('?');
   const fits = (path: string): boolean =>
     new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(address);
@@ -48,8 +48,8 @@ function schemaAt(action: string): Schema | undefined {
   return paths[path]?.post?.requestBody?.content['application/x-www-form-urlencoded']?.schema;
 }
 
-const typesOf = ({ type }: Schema): readonly unknown[] => [type].flat().filter((one) => one !== 'null');
-const isNumber = (schema: Schema): boolean =>
+const typesOf = ({ type }: JsonSchema): readonly unknown[] => [type].flat().filter((one) => one !== 'null');
+const isNumber = (schema: JsonSchema): boolean =>
   typesOf(schema).length === 1 && ['integer', 'number'].includes(String(typesOf(schema)[0]));
 const asText = (bound: number | undefined): string | undefined => bound?.toString();
 
@@ -58,7 +58,7 @@ const unescaped = (pattern: string | undefined): string | undefined =>
   pattern?.replaceAll(/\\([(){}/|-])/g, '$1');
 
 /** The pairs that have to be equal: what the control says, and what is declared. */
-function boundsOf({ type, limits }: PageField, schema: Schema): [string, unknown, unknown][] {
+function boundsOf({ type, limits }: PageField, schema: JsonSchema): [string, unknown, unknown][] {
   if (isNumber(schema) && type !== 'select')
     return [
       ['type', type, 'number'],
@@ -74,7 +74,7 @@ function boundsOf({ type, limits }: PageField, schema: Schema): [string, unknown
   ];
 }
 
-function faultsOf(field: PageField, schema: Schema, isRequired: boolean): string[] {
+function faultsOf(field: PageField, schema: JsonSchema, isRequired: boolean): string[] {
   const { type, options, value } = field;
   if (unbound.has(type)) return [];
   const choices = schema.enum?.map(String);

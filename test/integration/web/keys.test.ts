@@ -1,4 +1,4 @@
-import { checksumOf, hashKey, makeKey } from '#inside/keys/key-text';
+import { checksumOf, hashKey, generateKey } from '#inside/keys/key-text';
 import { Settings } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
@@ -76,7 +76,7 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
     ['one digit less', (key) => key.slice(0, -1)],
     ['one digit more', (key) => `${key}0`],
     ['upper case', (key) => key.toUpperCase()],
-    ['an unknown key', () => makeKey().text],
+    ['an unknown key', () => generateKey().text],
     ['SQL', () => "svc_' OR '1'='1"],
     ['more SQL', () => "';DROP/**/TABLE/**/api_key;--"],
     ['8 KB', () => 'A'.repeat(8_192)],
@@ -112,12 +112,12 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
   );
 
   test('an unknown key and a wrong secret are refused in the same words', async () => {
-    const other = makeKey();
+    const other = generateKey();
     const id = client.slice(4, 12);
     await app.database.query('UPDATE api_key SET public_id = $1 WHERE public_id = $2', [other.publicId, id]);
     try {
       const wrongSecret = await call('bearer', bearer(other.text));
-      const unknown = await call('bearer', bearer(makeKey().text));
+      const unknown = await call('bearer', bearer(generateKey().text));
       expect(wordingOf(wrongSecret)).toBe(wordingOf(unknown));
       expect(wrongSecret.status).toBe(401);
     } finally {
@@ -130,7 +130,7 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
 
   test('a key that begins like a known one is somebody else’s', async () => {
     await identified('either', bearer(client));
-    const body = client.slice(4, 20) + makeKey().text.slice(20, -6);
+    const body = client.slice(4, 20) + generateKey().text.slice(20, -6);
     const alike = `svc_${body}${checksumOf(body)}`;
     for (const headers of [bearer(alike), apiKey(alike)]) {
       expect(refusalOf(await call('either', headers))).toEqual([401, 'invalid_api_key']);

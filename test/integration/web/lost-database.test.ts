@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { proxyTo, type Proxy } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { makeKey } from '#inside/keys/key-text';
+import { generateKey } from '#inside/keys/key-text';
 import { addKey, addUser, signIn } from '../../support/people';
 import { ask } from './raw-exchange';
 import { TrialModule } from './trial.module';
@@ -51,7 +51,7 @@ test('without its database the service says so, and never blames the caller', as
       ...unavailable,
       code: 'auth_unavailable',
     });
-    const unknown = { authorization: `Bearer ${makeKey().text}` };
+    const unknown = { authorization: `Bearer ${generateKey().text}` };
     expect(await check('/v1/trial/bearer', unknown)).toEqual({ ...unavailable, code: 'auth_unavailable' });
     expect(await check('/trial/me', { cookie })).toEqual({ ...unavailable, code: 'service_unavailable' });
     expect(await check('/trial/administration', { cookie })).toEqual({
@@ -77,7 +77,7 @@ test('once it is back, so is everybody', async () => {
 
 test('a database that was dropped is gone as well', async () => {
   await database.drop();
-  expect(await check('/v1/trial/bearer', { authorization: `Bearer ${makeKey().text}` })).toMatchObject({
+  expect(await check('/v1/trial/bearer', { authorization: `Bearer ${generateKey().text}` })).toMatchObject({
     status: 503,
     code: 'auth_unavailable',
   });

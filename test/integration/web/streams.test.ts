@@ -38,7 +38,7 @@ const send = (socket: Socket, key: string, body: string): boolean =>
 /** Settles once nothing is under way any more; fails when something never ends. */
 async function idle(app: TestApp): Promise<void> {
   const lifecycle = app.application.get(Lifecycle);
-  await lifecycle.idle(15_000);
+  await lifecycle.waitUntilIdle(15_000);
   expect(lifecycle.openRequests).toBe(0);
 }
 

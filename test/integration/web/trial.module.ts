@@ -6,7 +6,7 @@ import {
   Access,
   Action,
   Csv,
-  type CsvTable,
+  type CsvContent,
   Data,
   type HttpRequest,
   Page,
@@ -145,17 +145,17 @@ export class PortalTrial {
   }
 
   @Csv('table', Access.anyone(), 'trial')
-  table(): CsvTable {
+  table(): CsvContent {
     return { columns: ['name', 'formula'], rows: [['a "b", c', '=1+1']], cappedAt: 1 };
   }
 
   @Csv('failing-table', Access.anyone(), 'trial')
-  failingTable(): CsvTable {
+  failingTable(): CsvContent {
     return { columns: ['name'], rows: failing(0) };
   }
 
   @Csv('breaking-table', Access.anyone(), 'trial')
-  breakingTable(): CsvTable {
+  breakingTable(): CsvContent {
     return { columns: ['name'], rows: failing(50) };
   }
 
@@ -163,7 +163,7 @@ export class PortalTrial {
   static endless: Promise<void> | undefined;
 
   @Csv('endless-table', Access.anyone(), 'trial')
-  endlessTable(): CsvTable {
+  endlessTable(): CsvContent {
     let ended: () => void = () => undefined;
     PortalTrial.endless = new Promise((resolve) => (ended = resolve));
     return { columns: ['text'], rows: endless(ended) };

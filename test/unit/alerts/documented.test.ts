@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alertKinds, kindsOf } from '../../../src/alerts/catalogue/kinds';
 import { parameterFields, parameterNames } from '../../../src/alerts/catalogue/parameters';
-import { Misfit } from '../../../src/kernel';
+import { FieldError } from '../../../src/kernel';
 
 const project = join(__dirname, '..', '..', '..');
 const page = readFileSync(join(project, 'docs', 'alerts.md'), 'utf8');
@@ -38,7 +38,7 @@ test('usual values lie within their bounds, and every parameter has a label and 
   for (const { parameters } of alertKinds)
     for (const name of parameterNames)
       if (parameters[name] !== undefined)
-        expect(parameterFields[name].read(parameters[name])).not.toBeInstanceOf(Misfit);
+        expect(parameterFields[name].read(parameters[name])).not.toBeInstanceOf(FieldError);
   expect(Object.keys(alerts.parameter).toSorted()).toEqual(parameterNames.toSorted());
   for (const name of parameterNames)
     expect(alertKinds.some(({ parameters }) => parameters[name] !== undefined)).toBe(true);

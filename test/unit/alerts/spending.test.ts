@@ -1,4 +1,4 @@
-import { runsOutAt, unusualFrom } from '../../../src/alerts/statistics/spending';
+import { forecastRunOut, findUnusualBound } from '../../../src/alerts/statistics/spending';
 import { measureAnomalies, measureForecasts } from '../../../proofs/alerts/measure';
 import { type Shape, shapes } from '../../../proofs/alerts/synthetic-days';
 
@@ -36,15 +36,15 @@ test('nothing is said of those who began to spend less than two weeks ago', () =
     at: MONDAY + place * DAY_MS,
   }));
   const now = MONDAY + young.length * DAY_MS;
-  expect(unusualFrom(young, { at: now, times: 3, floor: 0 })).toBeNull();
-  expect(runsOutAt(young, { left: 1, today: 0, now, until: now + DAY_MS })).toBeNull();
+  expect(findUnusualBound(young, { at: now, times: 3, floor: 0 })).toBeNull();
+  expect(forecastRunOut(young, { remaining: 1, today: 0, now, until: now + DAY_MS })).toBeNull();
 });
 
 test('a forecast takes what is left of today, then days like those before', () => {
   const history = steady(28);
   const noon = MONDAY + 28.5 * DAY_MS;
   const ask = (left: number, today: number, until = noon + 30 * DAY_MS) =>
-    runsOutAt(history, { left, today, now: noon, until });
+    forecastRunOut(history, { remaining: left, today, now: noon, until });
   // Six more today, ten tomorrow: 16 lasts until the end of tomorrow.
   expect(ask(16, 4)).toBe(MONDAY + 30 * DAY_MS);
   expect(ask(3, 4)).toBe(noon + DAY_MS / 4);
@@ -60,8 +60,8 @@ test('weekdays are compared with their like', () => {
     spent: day % 7 < 5 ? 100 : 60,
   }));
   const saturday = MONDAY + 47 * DAY_MS;
-  expect(unusualFrom(week, { at: saturday, times: 3, floor: 0 })).toEqual({ usual: 60, bound: 180 });
-  expect(unusualFrom(week, { at: MONDAY + 42 * DAY_MS, times: 3, floor: 500 })).toEqual({
+  expect(findUnusualBound(week, { at: saturday, times: 3, floor: 0 })).toEqual({ usual: 60, bound: 180 });
+  expect(findUnusualBound(week, { at: MONDAY + 42 * DAY_MS, times: 3, floor: 500 })).toEqual({
     usual: 100,
     bound: 500,
   });

@@ -48,7 +48,7 @@ describe('some refusals are kept as records', () => {
         };
         for (const one of steps) {
           if (one === 'written') write();
-          else if (one === 'failed') expect(tally.giveBack(tally.take(noon))).toBe(0);
+          else if (one === 'failed') expect(tally.restore(tally.take(noon))).toBe(0);
           else {
             const { keyId, code, after } = one;
             tally.add(keyId, code, noon + after);

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import {
   calibrate,
-  type Chosen,
+  type ChosenDecision,
   type Decision,
   decide,
   emptyState,
   learn,
   learnAll,
   noteSignal,
-  type Policy,
-  type Question,
+  type RoutingPolicy,
+  type RoutingQuery,
   ROUTER_ALGORITHMS,
   type RouterState,
   type SessionView,
@@ -38,15 +38,15 @@ const familiar = 'Explain the sql join of orders, number 7';
 const rust = 'Explain the borrow checker in rust, number 5';
 const foreign = 'Quelle heure est-il donc à Genève ce soir';
 
-function chosen(decision: Decision): Chosen {
+function chosen(decision: Decision): ChosenDecision {
   if (decision.kind === 'none') throw new Error(decision.reason);
   return decision;
 }
 
-const ask = (text: string, rest: Partial<Question> = {}, on = state): Chosen =>
+const ask = (text: string, rest: Partial<RoutingQuery> = {}, on = state): ChosenDecision =>
   chosen(decide(on, questionOf(text, rest)));
 
-const withPolicy = (more: Partial<Policy>): { policy: Policy } => ({ policy: { ...policy, ...more } });
+const withPolicy = (more: Partial<RoutingPolicy>): { policy: RoutingPolicy } => ({ policy: { ...policy, ...more } });
 
 const session = (more: Partial<SessionView>): { session: SessionView } => ({
   session: { source: 'header', betweenToolCallAndResult: false, cachedTokens: 0, ...more },

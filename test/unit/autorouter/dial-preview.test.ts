@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { dialPreview, type JudgedDecision } from '../../../src/autorouter/decisions/dial-preview';
-import { LEAST_SAMPLE, ratioOf } from '../../../src/kernel/statistics';
+import { MIN_SAMPLE_SIZE, ratioOf } from '../../../src/kernel/statistics';
 
 const candidate = (model: string, q: number, cost: number) => ({
   model,
@@ -51,16 +51,16 @@ describe('a preview of the dial', () => {
   });
 
   test('says nothing of fewer than twenty', async () => {
-    expect(await at(10, many(LEAST_SAMPLE - 1))).toEqual({
+    expect(await at(10, many(MIN_SAMPLE_SIZE - 1))).toEqual({
       dial: 10,
       away: null,
-      pairs: LEAST_SAMPLE - 1,
+      pairs: MIN_SAMPLE_SIZE - 1,
       difference: null,
       costRatio: null,
       score: null,
       cost: null,
     });
-    expect((await at(10, many(LEAST_SAMPLE))).difference).not.toBeNull();
+    expect((await at(10, many(MIN_SAMPLE_SIZE))).difference).not.toBeNull();
   });
 
   test('counts a choice only where it and the reference were judged', async () => {
@@ -98,7 +98,7 @@ describe('a preview of the dial', () => {
             candidates.map(({ model, q, cost_est: cost }) => [model, { score: q * 100, costNano: cost }]),
           );
           const reference = 'm0';
-          const made = many(LEAST_SAMPLE, { reference, candidates, answers });
+          const made = many(MIN_SAMPLE_SIZE, { reference, candidates, answers });
           const ready = new Set(candidates.map(({ model }) => model));
           const ratios = (await dialPreview(made, { ...rules, ready })).map(
             ({ costRatio }) => costRatio?.value ?? 0,

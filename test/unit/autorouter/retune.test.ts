@@ -4,7 +4,7 @@ import {
   emptyState,
   type Explanation,
   learnAll,
-  retuned,
+  retunedUtility,
   tuningOf,
 } from '../../../src/autorouter/engine';
 import { policy, prompts, questionOf, taughtExamples } from './traffic';
@@ -28,7 +28,7 @@ test('an explanation tells what another place of the dial makes of its candidate
     fc.property(prompts, dials, dials, (text, from, to) => {
       const [before, after] = [explained(text, from), explained(text, to)];
       for (const candidate of before.candidates) {
-        const told = retuned(candidate, {
+        const told = retunedUtility(candidate, {
           from: tuningOf(from),
           to: tuningOf(to),
           reference: before.ref,
@@ -45,7 +45,7 @@ test('an explanation tells what another place of the dial makes of its candidate
 test('a candidate at its own place keeps its utility', () => {
   const { candidates, ref } = explained('Explain the sql join of orders, number 7', 5);
   for (const candidate of candidates)
-    expect(retuned(candidate, { from: tuningOf(5), to: tuningOf(5), reference: ref, referenceCost: 1 })).toBe(
+    expect(retunedUtility(candidate, { from: tuningOf(5), to: tuningOf(5), reference: ref, referenceCost: 1 })).toBe(
       candidate.u,
     );
 });

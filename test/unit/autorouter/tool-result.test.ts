@@ -1,9 +1,9 @@
 import {
-  type Chosen,
+  type ChosenDecision,
   decide,
   emptyState,
   learnAll,
-  type Question,
+  type RoutingQuery,
   type SessionView,
 } from '../../../src/autorouter/engine';
 import { candidates, questionOf, taughtExamples } from './traffic';
@@ -16,7 +16,7 @@ const session = (more: Partial<SessionView>): { session: SessionView } => ({
   session: { source: 'header', betweenToolCallAndResult: false, cachedTokens: 0, ...more },
 });
 
-function ask(text: string, rest: Partial<Question> = {}): Chosen {
+function ask(text: string, rest: Partial<RoutingQuery> = {}): ChosenDecision {
   const decision = decide(state, questionOf(text, rest));
   if (decision.kind === 'none') throw new Error(decision.reason);
   return decision;

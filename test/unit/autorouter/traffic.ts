@@ -4,8 +4,8 @@ import {
   type Example,
   extractFeatures,
   type Features,
-  type Policy,
-  type Question,
+  type RoutingPolicy,
+  type RoutingQuery,
   wordSalt,
 } from '../../../src/autorouter/engine';
 
@@ -39,7 +39,7 @@ export const candidates: readonly Candidate[] = models.map((model, index) => ({
   outputRate: 10 ** (index + 8),
 }));
 
-export const policy: Policy = {
+export const policy: RoutingPolicy = {
   algorithm: 'hkb-v1',
   mode: 'on',
   dial: 5,
@@ -47,7 +47,7 @@ export const policy: Policy = {
   referenceModel: 'large',
 };
 
-export const questionOf = (text: string, rest: Partial<Question> = {}): Question => ({
+export const questionOf = (text: string, rest: Partial<RoutingQuery> = {}): RoutingQuery => ({
   features: featuresOf(text),
   candidates,
   policy,

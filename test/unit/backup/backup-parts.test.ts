@@ -71,7 +71,7 @@ describe('parts', () => {
     await target.put(damaged, (await target.get(damaged))!.subarray(1));
     const second = new PartStore(target, key, 'backups/one/', first.names);
     expect(await write(second)).toEqual(names);
-    expect(second.reused).toBe(whole.length);
+    expect(second.reusedParts).toBe(whole.length);
     expect((await second.get(await second.put(pieces[0]!))).equals(pieces[0]!)).toBe(true);
   });
 });
@@ -99,7 +99,7 @@ describe('the archive of a base backup', () => {
     const seen: string[] = [];
     let length = 0;
     const reader = new TarReader({
-      begin: ({ path, kind }: TarEntry) => void seen.push(`${kind} ${path}`),
+      start: ({ path, kind }: TarEntry) => void seen.push(`${kind} ${path}`),
       data: (piece) => void (length += piece.length),
       end: () => void seen.push(`${length} bytes`),
     });

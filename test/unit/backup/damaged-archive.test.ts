@@ -1,4 +1,4 @@
-import { chooseBackup, inventory } from '../../../src/backup/backups';
+import { chooseBackup, readInventory } from '../../../src/backup/backups';
 import { type Manifest, markVerified, writeManifest } from '../../../src/backup/manifest';
 import { BackupKey } from '../../../src/backup/seal/backup-key';
 import { WalArchive } from '../../../src/backup/wal/wal-archive';
@@ -105,7 +105,7 @@ describe.each(Object.keys(harms))('a segment of the log that is %s', (harm) => {
       const target = await makeArchive();
       await harms[harm]!(target, objectOf(number));
       const damaged = [firstHarmed(harm, number), secondHarmed(harm, number)];
-      const listed = await inventory(target, key);
+      const listed = await readInventory(target, key);
       expect(listed.backups.map(({ manifest }) => manifest.id)).toEqual([older.id, newer.id]);
       for (const [manifest, own] of [
         [older, FIRST],
@@ -154,7 +154,7 @@ describe.each(['manifest.json', 'verified.json'])('an unreadable %s', (name) => 
       await markVerified(target, key, id, mark);
     }
     await spoil[harm]!(target, `backups/${newer.id}/${name}`);
-    const { backups, unreadable } = await inventory(target, key);
+    const { backups, unreadable } = await readInventory(target, key);
     const chosen = await chooseBackup(target, key, {});
     expect(chosen.coverage?.until).toEqual(minute(LAST));
     if (name === 'verified.json') {
@@ -184,7 +184,7 @@ test('a backup that cannot be read keeps its log until its retention is over, an
   expect(await prune(minute(10))).toMatchObject({ backups: [], kept: [newer.id], segments: 0 });
   const later = new Date(minute(10).getTime() + 86_400_000);
   expect(await prune(later)).toMatchObject({ backups: [older.id], kept: [newer.id], segments: 3 });
-  expect((await inventory(target, key)).unreadable.size).toBe(0);
+  expect((await readInventory(target, key)).unreadable.size).toBe(0);
 });
 
 test('a target that was encrypted with another key is refused', async () => {

@@ -1,4 +1,4 @@
-import { backupsMade } from '../../../src/commands/doctor/backup-checks';
+import { checkBackups } from '../../../src/commands/doctor/backup-checks';
 import { loadSettings } from '../../../src/platform';
 import { ObjectStoreStandIn } from '../../support/object-store';
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const check = () =>
-  backupsMade(
+  checkBackups(
     loadSettings(
       {
         NODE_ENV: 'test',
@@ -18,7 +18,7 @@ const check = () =>
         BACKUP_TARGET_KEY: `${store.key.accessKeyId}:${store.key.secretAccessKey}`,
         BACKUP_KEY: 'a key of the tests, long enough for anybody',
       },
-      { makesSecrets: false },
+      { createsSecrets: false },
     ),
   );
 

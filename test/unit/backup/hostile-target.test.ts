@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { inventory } from '../../../src/backup/backups';
+import { readInventory } from '../../../src/backup/backups';
 import { type Manifest, markVerified, writeManifest } from '../../../src/backup/manifest';
 import { PartStore } from '../../../src/backup/parts/part-store';
 import { PartWriter } from '../../../src/backup/parts/part-writer';
@@ -38,7 +38,7 @@ test('a mark or a manifest that was copied to another folder or name does not co
   const copy = async (from: string, to: string): Promise<void> => target.put(to, (await target.get(from))!);
   await copy(markName(ONE), markName(OTHER));
   const marks = async (): Promise<unknown> =>
-    (await inventory(target, key)).backups.map(({ manifest, verified }) => [manifest.id, verified !== null]);
+    (await readInventory(target, key)).backups.map(({ manifest, verified }) => [manifest.id, verified !== null]);
   expect(await marks()).toEqual(
     expect.arrayContaining([
       [ONE, true],
@@ -49,7 +49,7 @@ test('a mark or a manifest that was copied to another folder or name does not co
   expect(await marks()).toEqual(expect.arrayContaining([[OTHER, false]]));
   await copy(markName(ONE), manifestName(ONE));
   await copy(manifestName(OTHER), manifestName('20261103T000000Z-cccccc'));
-  const { backups, unreadable } = await inventory(target, key);
+  const { backups, unreadable } = await readInventory(target, key);
   expect(backups.map(({ manifest }) => manifest.id)).toEqual([OTHER]);
   expect([...unreadable.keys()]).toEqual([ONE, '20261103T000000Z-cccccc']);
 });
@@ -60,7 +60,7 @@ test.each(['../outside', 'secrets/../../outside', '/etc/outside'])(
   async (path) => {
     const target = new MemoryTarget();
     await writeManifest(target, key, manifestOf(ONE, { files: [{ path, bytes: 0, parts: [] }] }));
-    const { unreadable } = await inventory(target, key);
+    const { unreadable } = await readInventory(target, key);
     expect(unreadable.get(ONE)?.message).toContain(`${path} lies outside of the backup`);
   },
 );
@@ -71,7 +71,7 @@ test('a FIFO in the place of an object is damage and does not hang', async () =>
   const path = join(place, manifestName(ONE));
   mkdirSync(dirname(path), { recursive: true });
   execFileSync('mkfifo', [path]);
-  const { unreadable } = await inventory(new FolderTarget(place), key);
+  const { unreadable } = await readInventory(new FolderTarget(place), key);
   expect(unreadable.get(ONE)?.message).toContain('is damaged: it is not a file');
 }, 5_000);
 

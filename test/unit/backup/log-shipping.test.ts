@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BackupKey } from '../../../src/backup/seal/backup-key';
-import { LogReach } from '../../../src/backup/schedule/log-reach';
+import { LogCoverage } from '../../../src/backup/schedule/log-reach';
 import { WalArchive } from '../../../src/backup/wal/wal-archive';
 import { WalShipper } from '../../../src/backup/wal/wal-shipper';
 import { makeScratchFolder } from '../../support/scratch';
@@ -86,10 +86,10 @@ describe('the moment that a running service reports', () => {
   const coverage = { segments: [segmentOf(2), segmentOf(3)], until: at(12), gap: null };
 
   test('is unknown without a backup, however much of the log was shipped', () => {
-    const reach = new LogReach(SEGMENT_BYTES);
+    const reach = new LogCoverage(SEGMENT_BYTES);
     reach.extend(segmentOf(3), at(12, 1));
     expect(reach.until).toBeNull();
-    reach.begin(cluster, { ...coverage, segments: [] });
+    reach.start(cluster, { ...coverage, segments: [] });
     // The backup ended in segment 2, and segment 3 was shipped meanwhile.
     expect(reach.until).toEqual(at(12, 1));
     reach.end();
@@ -97,8 +97,8 @@ describe('the moment that a running service reports', () => {
   });
 
   test('follows segments without a gap only', () => {
-    const reach = new LogReach(SEGMENT_BYTES);
-    reach.begin(cluster, coverage);
+    const reach = new LogCoverage(SEGMENT_BYTES);
+    reach.start(cluster, coverage);
     reach.extend(segmentOf(5), at(12, 2));
     expect(reach.until).toEqual(at(12));
     reach.extend(segmentOf(4), at(12, 1));
@@ -106,14 +106,14 @@ describe('the moment that a running service reports', () => {
   });
 
   test('never lies in the future, and ages from the moment at which the clock was set back', () => {
-    const reach = new LogReach(SEGMENT_BYTES);
-    reach.begin(cluster, coverage);
+    const reach = new LogCoverage(SEGMENT_BYTES);
+    reach.start(cluster, coverage);
     jest.setSystemTime(at(11));
     expect(reach.until).toEqual(at(11));
     jest.setSystemTime(at(11, 30));
     expect(reach.until).toEqual(at(11));
     // The target still says noon.
-    reach.begin(cluster, coverage);
+    reach.start(cluster, coverage);
     expect(reach.until).toEqual(at(11));
   });
 });

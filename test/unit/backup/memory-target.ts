@@ -2,7 +2,7 @@ import type { BackupTarget, StoredObject } from '../../../src/backup/target/back
 
 /** A target whose objects a test can spoil without a disk. */
 export class MemoryTarget implements BackupTarget {
-  readonly place = 'memory';
+  readonly location = 'memory';
   /** The names of the objects that were downloaded. */
   readonly reads: string[] = [];
   private readonly objects = new Map<string, Buffer>();

@@ -1,14 +1,14 @@
 import { S3Target } from '../../../src/backup/target/s3-target';
 import { BackupKey } from '../../../src/backup/seal/backup-key';
 import { PartStore } from '../../../src/backup/parts/part-store';
-import { loadSettings, storagePlace } from '../../../src/platform';
+import { loadSettings, storageLocation } from '../../../src/platform';
 import { ObjectStoreStandIn } from '../../support/object-store';
 
 let store: ObjectStoreStandIn;
 let target: S3Target;
-const settings = loadSettings({ NODE_ENV: 'test', LOG_LEVEL: 'silent' }, { makesSecrets: false });
+const settings = loadSettings({ NODE_ENV: 'test', LOG_LEVEL: 'silent' }, { createsSecrets: false });
 const open = (secretAccessKey = store.key.secretAccessKey): S3Target =>
-  new S3Target(storagePlace.read(store.placeText('house'))!, { ...store.key, secretAccessKey }, settings);
+  new S3Target(storageLocation.read(store.placeText('house'))!, { ...store.key, secretAccessKey }, settings);
 
 beforeAll(async () => {
   store = await ObjectStoreStandIn.open();

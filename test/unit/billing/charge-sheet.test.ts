@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { limitRefs } from '../../../src/billing';
-import { ChargeSheet } from '../../../src/billing/engine/store/charge-sheet';
+import { ChargeTotals } from '../../../src/billing/engine/store/charge-totals';
 import { aRecord, written } from '../../support/a-record';
 
 const hour = 3_600_000;
@@ -18,7 +18,7 @@ const record = fc
 it('charges every scope and wallet with exactly what its records cost, hour by hour', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 40, size: 'max' }), (records) => {
-      const sheet = new ChargeSheet(records, new Map([1, 2].map((wallet) => [wallet, BigInt(wallet * 10)])));
+      const sheet = new ChargeTotals(records, new Map([1, 2].map((wallet) => [wallet, BigInt(wallet * 10)])));
       const charges = new Map<string, bigint>();
       const wallets = new Map<number, bigint>();
       for (const one of records.filter(({ costNano }) => costNano > 0n)) {

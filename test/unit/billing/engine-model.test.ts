@@ -86,8 +86,8 @@ class World {
       const node = new MoneyEngine(this.store, this.store.announcements, {
         dataFolder: join(this.folder, name),
         acknowledge: 'journal',
-        escrow: { waitMs: 15, askAgainMs: 3, handBackMs: 1, recallMs: 30 },
-        lease: { beatMs, admitMs: 10_000, unusedMs: 20 },
+        escrow: { waitMs: 15, retryMs: 3, handBackDelayMs: 1, recallMs: 30 },
+        lease: { beatMs, admitMs: 10_000, maxUnusedMs: 20 },
         commitWaitMs: 55,
         disk: this.disk,
       });

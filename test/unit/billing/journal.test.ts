@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Journal, type JournalDisk } from '../../../src/billing/engine/settlement/journal';
 import { FrameBuffer, readFrames } from '../../../src/billing/engine/settlement/journal-frames';
 import { headerOf } from '../../../src/billing/engine/settlement/journal-owner';
-import { readRecord, recordFields, renamedRecord } from '../../../src/audit';
+import { readRecord, recordFields, withRequestId } from '../../../src/audit';
 import { settleSplitting } from '../../../src/billing/engine/settlement/settle-splitting';
 import { RefusedByStore } from '../../../src/billing/engine/store/money-store';
 import { aRecord, written } from '../../support/a-record';
@@ -66,7 +66,7 @@ test('a record survives the journal, whatever is in it', () => {
     ],
   });
   expect(readRecord(written(record).text)).toEqual(record);
-  const other = renamedRecord(written(record), '0190b5a0-0000-7000-8000-000000000002');
+  const other = withRequestId(written(record), '0190b5a0-0000-7000-8000-000000000002');
   expect(readRecord(other.text)).toEqual({ ...record, requestId: other.requestId });
 });
 
@@ -129,11 +129,11 @@ test('a disk that fills up in the middle of a record leaves no half of it behind
   const journal = new Journal({ folder, node: 'n', disk });
   expect(journal.write(['fits'], 1)).toBe(true);
   expect(journal.write(['y'.repeat(2_000)], 1)).toBe(false);
-  expect(journal.trouble).toMatchObject({ code: 'ENOSPC' });
+  expect(journal.writeError).toMatchObject({ code: 'ENOSPC' });
   expect(journal.probe()).toBe(false);
   room = 10_000;
   expect(journal.probe()).toBe(true);
-  expect(journal.trouble).toBeUndefined();
+  expect(journal.writeError).toBeUndefined();
   journal.write(['again'], 1);
   const read = readFrames(readFileSync(path));
   expect(read.tornAt).toBeNull();

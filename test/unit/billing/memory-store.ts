@@ -1,14 +1,14 @@
 import { type LimitRef, scopeKey } from '../../../src/billing/scope';
 import {
-  type Ask,
-  type Batch,
+  type DrawRequest,
+  type SettlementRequest,
   type Beat,
   CalledOff,
-  type Drawn,
+  type DrawResult,
   LeaseGone,
   type MoneyStore,
-  type Portion,
-  type Settled,
+  type SlicePortion,
+  type SettlementResult,
 } from '../../../src/billing/engine/store/money-store';
 
 export interface MemoryLimit {
@@ -63,14 +63,14 @@ export class MemoryStore implements MoneyStore {
     });
   }
 
-  draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
+  draw(lease: string, operation: number, asks: readonly DrawRequest[]): Promise<DrawResult[]> {
     return this.answer(() => {
       const { slices } = this.begin(lease, operation);
       return asks.map((ask) => this.drawOne(lease, slices, ask));
     });
   }
 
-  giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void> {
+  giveBack(lease: string, operation: number, portions: readonly SlicePortion[]): Promise<void> {
     return this.answer(() => {
       const { slices } = this.begin(lease, operation);
       for (const { windowId, amount } of portions) this.release(slices, windowId, amount);
@@ -78,7 +78,7 @@ export class MemoryStore implements MoneyStore {
     });
   }
 
-  audit(lease: string, operation: number): Promise<Portion[]> {
+  audit(lease: string, operation: number): Promise<SlicePortion[]> {
     return this.answer(() =>
       [...this.begin(lease, operation).slices].map(([windowId, amount]) => ({ windowId, amount })),
     );
@@ -98,11 +98,11 @@ export class MemoryStore implements MoneyStore {
     });
   }
 
-  unread(): Promise<[]> {
+  unreadJournals(): Promise<[]> {
     return Promise.resolve([]);
   }
 
-  forgotten(): Promise<string[]> {
+  forgottenNodes(): Promise<string[]> {
     return Promise.resolve([]);
   }
 
@@ -110,7 +110,7 @@ export class MemoryStore implements MoneyStore {
     return Promise.resolve([...this.leases.values()].map(({ node }) => node));
   }
 
-  settle(batch: Batch): Promise<Settled> {
+  settle(batch: SettlementRequest): Promise<SettlementResult> {
     return this.answer(() => {
       const known: number[] = [];
       const isThere = ({ requestId, createdMs }: { requestId: string; createdMs: number }) =>
@@ -140,7 +140,7 @@ export class MemoryStore implements MoneyStore {
     });
   }
 
-  private drawOne(lease: string, slices: Map<string, bigint>, { ref, need, want }: Ask): Drawn {
+  private drawOne(lease: string, slices: Map<string, bigint>, { ref, need, want }: DrawRequest): DrawResult {
     const windowId = this.scopes.get(scopeKey(ref));
     const limit = windowId === undefined ? undefined : this.limits.get(windowId);
     if (windowId === undefined || limit === undefined) {

@@ -19,17 +19,17 @@ it('knows every id that is not committed, and forgets all of them in the end', (
       const ids = new PendingIds();
       let [sent, committed] = [0, 0];
       for (const taken of steps) {
-        if (taken === 'separate') ids.separate();
+        if (taken === 'separate') ids.startGeneration();
         else if ('add' in taken)
           for (let count = 0; count < taken.add; count += 1) expect(ids.add(idOf((sent += 1)))).toBe(true);
         else {
           const count = Math.min(taken.committed, sent - committed);
-          ids.committed(count);
+          ids.forget(count);
           committed += count;
         }
         for (let id = committed + 1; id <= sent; id += 1) expect(ids.add(idOf(id))).toBe(false);
       }
-      ids.committed(sent - committed);
+      ids.forget(sent - committed);
       for (let id = 1; id <= sent; id += 1) expect(ids.add(idOf(id))).toBe(true);
     }),
   );

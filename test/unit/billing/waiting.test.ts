@@ -2,8 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type LimitRef } from '../../../src/billing';
 import { Escrow, type EscrowOptions, escrowDefaults } from '../../../src/billing/engine/escrow/escrow';
 import { NodeLease } from '../../../src/billing/engine/escrow/node-lease';
-import { SliceBook } from '../../../src/billing/engine/escrow/slice-book';
-import type { Ask, Drawn } from '../../../src/billing/engine/store/money-store';
+import { SliceRegistry } from '../../../src/billing/engine/escrow/slice-registry';
+import type { DrawRequest, DrawResult } from '../../../src/billing/engine/store/money-store';
 import { DatabaseClock } from '../../../src/platform';
 import { MemoryStore } from './memory-store';
 
@@ -19,7 +19,7 @@ class ScriptedStore extends MemoryStore {
   /** Draws wait for `letGo`. */
   holding = false;
 
-  override async draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
+  override async draw(lease: string, operation: number, asks: readonly DrawRequest[]): Promise<DrawResult[]> {
     this.draws += 1;
     if (this.holding) await new Promise<void>((resolve) => this.held.push(resolve));
     return super.draw(lease, operation, asks);
@@ -48,10 +48,10 @@ async function house(options: Partial<EscrowOptions> = {}): Promise<House> {
   await store.draw('other', 1, [{ ref: wallet, need: 100n, want: 100n }]);
   store.draws = 0;
   const clock = new DatabaseClock();
-  const book = new SliceBook();
+  const book = new SliceRegistry();
   const lease = new NodeLease(store, clock, book);
   await store.beat(lease.id, 'own', true);
-  lease.renewed(Infinity);
+  lease.markRenewed(Infinity);
   const settlements = { trouble: undefined, takesMore: true, record: () => Promise.resolve() };
   const escrow = new Escrow(clock, book, lease, settlements, { ...escrowDefaults, ...options });
   const pass = async (milliseconds: number): Promise<void> => {
@@ -165,7 +165,7 @@ test('a limit that changes while it is asked for does not hide behind the next o
   const told = escrow.hold({ requestId: crypto.randomUUID(), amount: 800n, refs: [key, wallet] });
   told.catch(() => undefined);
   await pass(10);
-  escrow.allocator.limitChanged(key);
+  escrow.allocator.handleLimitChange(key);
   store.letGo();
   await expect(told).rejects.toMatchObject({ code: 'budget_exceeded' });
 });

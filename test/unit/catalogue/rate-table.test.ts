@@ -10,7 +10,7 @@ import { ratesOfForm } from '../../../src/admin/catalogue/read-forms';
 import { ratesOf } from '../../../src/catalogue';
 import { Price } from '../../../src/catalogue/entities';
 import { modelFields } from '../../../src/catalogue/entities/model-fields';
-import type { Current } from '../../../src/catalogue/plan/current';
+import type { CurrentCatalogue } from '../../../src/catalogue/plan/current';
 import { readGatewayText } from '../../../src/catalogue/plan/gateway-file/read-file';
 import { gatewayText } from '../../../src/catalogue/plan/gateway-file/write-file';
 import { columnsOf } from '../../../src/catalogue/price-codec';
@@ -74,7 +74,7 @@ test('all of them stand in gateway.yaml, and are read from it', () => {
     models: new Map([['m', { ...model, price: { rates: price } }]]),
     aliases: new Map(),
     organisations: new Map(),
-  } as unknown as Current);
+  } as unknown as CurrentCatalogue);
   RATES.forEach(({ word }, place) => expect(text).toContain(`\n      ${word}: ${dollarsOf(place)}\n`));
   const advisers = { guard: new AddressGuard([]), proxyNames: [], styles: new SupplierStyles(), keyFields };
   const { faults, desired } = readGatewayText(text, { environment: {}, folder }, advisers);

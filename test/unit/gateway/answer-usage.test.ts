@@ -1,5 +1,5 @@
 import { usageOfStream } from '../../../src/gateway/settle/answer-usage';
-import type { RoutedCall } from '../../../src/gateway/admission/routes';
+import type { RoutedCall } from '../../../src/gateway/admission/route-planner';
 import { usageOf } from '../../../src/kernel';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol';
 

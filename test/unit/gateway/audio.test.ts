@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { recordingOf as recordingOfForm, soldAudio } from '../../../src/gateway/media/audio';
+import { recordingOf as recordingOfForm, chargedAudio } from '../../../src/gateway/media/audio';
 import { measureAudio } from '../../../src/gateway/media/measure-audio';
-import { parseForm } from '../../../src/gateway/media/form';
-import { boundOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
+import { parseForm } from '../../../src/gateway/media/multipart-form';
+import { maxCostOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
 import { honestRecordings, recordingNamed } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';
 
@@ -27,9 +27,9 @@ describe('a recording is sold by its sound', () => {
 
   test('is what was reported, where that is in the unit of the price', () => {
     const minutes = told({ audioMilliseconds: 30_000 });
-    expect(soldAudio(minutes, recording, byMinute, 0)).toBe(minutes);
+    expect(chargedAudio(minutes, recording, byMinute, 0)).toBe(minutes);
     const tokens = told({ audioInputTokens: 300, outputTokens: 50 });
-    expect(soldAudio(tokens, recording, byToken, 0)).toBe(tokens);
+    expect(chargedAudio(tokens, recording, byToken, 0)).toBe(tokens);
   });
 
   test.each([
@@ -38,18 +38,18 @@ describe('a recording is sold by its sound', () => {
     ['tokens, reported minutes', told({ audioMilliseconds: 30_000 }), byToken],
     ['tokens, reported nothing', absent, byToken],
   ])('is estimated when sold by %s', (_what, reading, price) => {
-    const sold = soldAudio(reading, recording, price, 400);
+    const sold = chargedAudio(reading, recording, price, 400);
     if (sold.kind !== 'ok') throw new Error(sold.kind);
     expect(sold.usage.source).toBe('estimated');
     expect(costOf(sold.usage, price)).toBeGreaterThan(0n);
   });
 
   test('is not believed when nothing of that size lasts so long', () => {
-    const counted = soldAudio({ kind: 'absent' }, recording, byMinute, 0);
+    const counted = chargedAudio({ kind: 'absent' }, recording, byMinute, 0);
     expect(counted).toMatchObject({ kind: 'ok', usage: { source: 'estimated' } });
-    expect(soldAudio(told({ audioMilliseconds: 311_000 }), recording, byMinute, 0)).toEqual(counted);
+    expect(chargedAudio(told({ audioMilliseconds: 311_000 }), recording, byMinute, 0)).toEqual(counted);
     const invalid: UsageReading = { kind: 'invalid', field: 'usage' };
-    expect(soldAudio(invalid, recording, byMinute, 0)).toMatchObject(counted);
+    expect(chargedAudio(invalid, recording, byMinute, 0)).toMatchObject(counted);
   });
 
   test('is never more than was held for it', () => {
@@ -67,9 +67,9 @@ describe('a recording is sold by its sound', () => {
           const { boundMs, inputBound, outputBound, estimateMs } = recordingOf(file);
           expect(estimateMs).toBeLessThanOrEqual(boundMs);
           const bound = { inputTokens: inputBound, maxOutputTokens: outputBound, audioMilliseconds: boundMs };
-          const sold = soldAudio(absent, recordingOf(file), price, Math.min(text, outputBound * 4));
+          const sold = chargedAudio(absent, recordingOf(file), price, Math.min(text, outputBound * 4));
           if (sold.kind !== 'ok') throw new Error(sold.kind);
-          expect(costOf(sold.usage, price)).toBeLessThanOrEqual(boundOf(bound, [price]));
+          expect(costOf(sold.usage, price)).toBeLessThanOrEqual(maxCostOf(bound, [price]));
         },
       ),
       { numRuns: 50 },

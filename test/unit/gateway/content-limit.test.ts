@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { boundedMessages, boundedParts } from '../../../src/gateway/trace/content-limit';
+import { limitMessages, limitParts } from '../../../src/gateway/trace/content-limit';
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 400 }),
@@ -22,7 +22,7 @@ test('whatever is told is JSON within its bound, and whole unless it says otherw
       fc.integer({ min: 64, max: 4_096 }),
       fc.constantFrom('first', 'last'),
       (given, most, kept) => {
-        const { json, isCut } = boundedMessages(given, most, kept);
+        const { json, isCut } = limitMessages(given, most, kept);
         expect(Buffer.byteLength(json)).toBeLessThanOrEqual(most);
         const read = JSON.parse(json) as unknown[];
         expect(read.length).toBeLessThanOrEqual(given.length);
@@ -39,7 +39,7 @@ test('what has too much in it besides texts is left out, without being written f
     type: 'tool_call',
     arguments: Array.from({ length: 1_000 }, () => ({ toJSON: () => ++written })),
   };
-  expect(boundedParts([{ type: 'text', content: 'kept' }, endless], 300)).toEqual({
+  expect(limitParts([{ type: 'text', content: 'kept' }, endless], 300)).toEqual({
     json: '[{"type":"text","content":"kept"}]',
     isCut: true,
   });
@@ -49,8 +49,8 @@ test('what has too much in it besides texts is left out, without being written f
 test('of a conversation the end is kept, and of one message its beginning', () => {
   const said = (content: string) => ({ role: 'user', parts: [{ type: 'text', content }] });
   const long = 'x'.repeat(200);
-  expect(boundedMessages([said(long), said('last')], 150, 'last').json).toMatch(
+  expect(limitMessages([said(long), said('last')], 150, 'last').json).toMatch(
     /^\[\{"role":"user","parts":\[\{"type":"text","content":"x+…"\}\]\},.*"last"/,
   );
-  expect(boundedMessages([said(long), said('last')], 150, 'first').json).toMatch(/^\[.*"x+…"\}\]\}\]$/);
+  expect(limitMessages([said(long), said('last')], 150, 'first').json).toMatch(/^\[.*"x+…"\}\]\}\]$/);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fieldsOf, isForm, parseForm } from '../../../src/gateway/media/form';
+import { fieldsOf, isForm, parseForm } from '../../../src/gateway/media/multipart-form';
 import { encodeForm } from '../../../src/routing/suppliers/kit';
 import { readUpload } from '../../../src/web/upload';
 
@@ -137,7 +137,7 @@ describe('a multipart form', () => {
             .map(([field, value]) => [field, Buffer.from(value).toString()] as const);
           const files = [{ field: 'file', name, type: 'audio/wav', bytes: Buffer.from(bytes) }];
           const written = encodeForm({ fields, files });
-          expect(await parseForm(written.bytes.whole, written.contentType)).toEqual({ fields, files });
+          expect(await parseForm(written.bytes.buffer, written.contentType)).toEqual({ fields, files });
         },
       ),
     );

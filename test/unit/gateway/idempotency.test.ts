@@ -1,19 +1,19 @@
 import { Logger } from '@nestjs/common';
 import { Idempotency } from '../../../src/web/idempotency/idempotency';
-import type { AnswerStore } from '../../../src/web/idempotency/answer-store';
+import type { IdempotencyStore } from '../../../src/web/idempotency/idempotency-store';
 import { Leases } from '../../../src/web/idempotency/leases';
 import { operationOf } from '../../../src/web/idempotency/operation';
-import { contentOf, replayOr } from '../../../src/gateway/intake/replay';
-import type { Call } from '../../../src/gateway/intake/describe';
-import { parseForm } from '../../../src/gateway/media/form';
+import { contentOf, runOrReplay } from '../../../src/gateway/intake/replay-reply';
+import type { GatewayCall } from '../../../src/gateway/intake/describe';
+import { parseForm } from '../../../src/gateway/media/multipart-form';
 import type { Inbound } from '../../../src/gateway/intake/inbound';
 import type { Reply } from '../../../src/gateway/reply/reply';
-import { Work } from '../../../src/gateway/intake/work';
+import { RequestWork } from '../../../src/gateway/intake/work';
 import { type ErrorCode, fault } from '../../../src/kernel';
 import type { Settings } from '../../../src/platform';
 
 const settings = { keyPepper: 'pepper', idempotentAnswerLimitBytes: 1_000 } as Settings;
-const chat = { stream: false, operation: { name: 'chat' } } as Call;
+const chat = { stream: false, operation: { name: 'chat' } } as GatewayCall;
 const inbound = (headers: Record<string, string>): Inbound =>
   ({
     headers,
@@ -24,7 +24,7 @@ const inbound = (headers: Record<string, string>): Inbound =>
   }) as unknown as Inbound;
 
 /** A table of one row that notes what is done to it. */
-function storeThat(notes: string[], claim = (): boolean => true): AnswerStore {
+function storeThat(notes: string[], claim = (): boolean => true): IdempotencyStore {
   const note = (what: string) => (): Promise<boolean> => {
     notes.push(what);
     return Promise.resolve(true);
@@ -36,7 +36,7 @@ function storeThat(notes: string[], claim = (): boolean => true): AnswerStore {
     bar: note('bar'),
     release: note('release'),
   };
-  return store as unknown as AnswerStore;
+  return store as unknown as IdempotencyStore;
 }
 
 const reply = {
@@ -51,8 +51,8 @@ test.each([
   ['with a stream', { 'idempotency-key': 'bad key' }, { ...chat, stream: true }],
 ])('%s the very promise of the call comes back, and no table is asked', (_name, headers, call) => {
   const running = Promise.resolve(null);
-  const idempotency = new Idempotency(undefined as unknown as AnswerStore, settings);
-  expect(replayOr(idempotency, inbound(headers), { call: call, work: new Work() }, () => running)).toBe(
+  const idempotency = new Idempotency(undefined as unknown as IdempotencyStore, settings);
+  expect(runOrReplay(idempotency, inbound(headers), { call: call, work: new RequestWork() }, () => running)).toBe(
     running,
   );
 });
@@ -70,10 +70,10 @@ test.each<[ErrorCode, string[]]>([
   ['supplier_settlement_failed', []],
 ])('%s: a call that failed is free again, unless it may yet be charged', async (code, expected) => {
   const notes: string[] = [];
-  const call = replayOr(
+  const call = runOrReplay(
     new Idempotency(storeThat(notes), settings),
     keyed,
-    { call: chat, work: new Work() },
+    { call: chat, work: new RequestWork() },
     () => Promise.reject<Reply>(fault(code)),
   );
   await expect(call).rejects.toMatchObject({ code });
@@ -81,18 +81,18 @@ test.each<[ErrorCode, string[]]>([
 });
 
 test('a call that is kept goes on without its caller, any other one ends with him', async () => {
-  const works = { kept: new Work(), streamed: new Work() };
+  const works = { kept: new RequestWork(), streamed: new RequestWork() };
   const idempotency = new Idempotency(storeThat([]), settings);
-  const leaving = (work: Work) => (): Promise<Reply> => {
+  const leaving = (work: RequestWork) => (): Promise<Reply> => {
     work.leave();
     return Promise.resolve(reply);
   };
-  expect(await replayOr(idempotency, keyed, { call: chat, work: works.kept }, leaving(works.kept))).toBe(
+  expect(await runOrReplay(idempotency, keyed, { call: chat, work: works.kept }, leaving(works.kept))).toBe(
     reply,
   );
   expect(works.kept).toMatchObject({ callerLeft: true, stopped: null });
   const stream = { ...chat, stream: true };
-  await replayOr(idempotency, keyed, { call: stream, work: works.streamed }, leaving(works.streamed));
+  await runOrReplay(idempotency, keyed, { call: stream, work: works.streamed }, leaving(works.streamed));
   expect(works.streamed.stopped).toMatchObject({ status: 499, outcome: 'caller_left' });
 });
 
@@ -100,10 +100,10 @@ test('an answer is kept before it is handed out', async () => {
   const notes: string[] = [];
   const idempotency = new Idempotency(storeThat(notes), settings);
   expect(
-    await replayOr(idempotency, keyed, { call: chat, work: new Work() }, () => Promise.resolve(reply)),
+    await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () => Promise.resolve(reply)),
   ).toBe(reply);
   expect(notes).toEqual(['keep']);
-  await replayOr(idempotency, keyed, { call: chat, work: new Work() }, () =>
+  await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () =>
     Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }),
   );
   expect(notes).toEqual(['keep', 'bar']);
@@ -115,7 +115,7 @@ test('whoever always comes between two others is told to wait', async () => {
     tries += 1;
     return false;
   });
-  const call = replayOr(new Idempotency(busy, settings), keyed, { call: chat, work: new Work() }, () =>
+  const call = runOrReplay(new Idempotency(busy, settings), keyed, { call: chat, work: new RequestWork() }, () =>
     Promise.resolve(reply),
   );
   await expect(call).rejects.toMatchObject({ code: 'operation_in_progress' });
@@ -145,12 +145,12 @@ describe('a database that does not answer', () => {
   const silence = new Promise<never>(() => undefined);
 
   test('holds up a call for five seconds, then it is refused without having run', async () => {
-    const silent = { claim: () => silence } as unknown as AnswerStore;
+    const silent = { claim: () => silence } as unknown as IdempotencyStore;
     const execute = jest.fn(() => Promise.resolve(reply));
-    const call = replayOr(
+    const call = runOrReplay(
       new Idempotency(silent, settings),
       keyed,
-      { call: chat, work: new Work() },
+      { call: chat, work: new RequestWork() },
       execute,
     );
     const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -160,8 +160,8 @@ describe('a database that does not answer', () => {
   });
 
   test('holds up an answer that was paid for no longer', async () => {
-    const silent = { ...storeThat([]), keep: () => silence } as unknown as AnswerStore;
-    const call = replayOr(new Idempotency(silent, settings), keyed, { call: chat, work: new Work() }, () =>
+    const silent = { ...storeThat([]), keep: () => silence } as unknown as IdempotencyStore;
+    const call = runOrReplay(new Idempotency(silent, settings), keyed, { call: chat, work: new RequestWork() }, () =>
       Promise.resolve(reply),
     );
     await jest.advanceTimersByTimeAsync(5_001);
@@ -177,9 +177,9 @@ describe('leases', () => {
   test('are renewed together while their calls run, and not beyond', () => {
     const renewed: (readonly string[])[] = [];
     const leases = new Leases((claims) => Promise.resolve(void renewed.push(claims)), 10_000);
-    leases.begin('one');
+    leases.start('one');
     jest.advanceTimersByTime(9_999);
-    leases.begin('two');
+    leases.start('two');
     expect(renewed).toEqual([]);
     jest.advanceTimersByTime(1);
     leases.end('one');
@@ -187,7 +187,7 @@ describe('leases', () => {
     expect(renewed).toEqual([['one', 'two'], ['two']]);
     leases.end('two');
     expect(jest.getTimerCount()).toBe(0);
-    leases.begin('three');
+    leases.start('three');
     jest.advanceTimersByTime(10_000);
     expect(renewed.at(-1)).toEqual(['three']);
     leases.end('three');

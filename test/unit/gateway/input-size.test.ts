@@ -6,7 +6,7 @@ import { objectText } from '../../../src/kernel/json/read-json-object';
 import { soundTokensOf } from '../../../src/gateway/media/audio';
 import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
 import { inputBoundOf } from '../../../src/gateway/admission/input-bound';
-import { type Operation, operations, type TextOperation } from '../../../src/gateway/operations/operation';
+import { type GatewayOperation, operations, type TextOperation } from '../../../src/gateway/operations/operation';
 import { SupplierStyles } from '../../../src/routing';
 import { laneFacts, UNKNOWN_FACTS } from '../../../src/vendors';
 import { wavOf } from '../../support/recordings';
@@ -32,7 +32,7 @@ const ofUnknown = (lane: LaneView): LaneView => ({
   facts: { ...UNKNOWN_FACTS, ...(lane.facts.pictures && { pictures: lane.facts.pictures }) },
 });
 
-const callOf = (operation: Operation, body: Record<string, unknown>, written = JSON.stringify(body)) => {
+const callOf = (operation: GatewayOperation, body: Record<string, unknown>, written = JSON.stringify(body)) => {
   const bytes = Buffer.from(written);
   const inbound = { ...objectText(bytes, body), form: null, headers: {} };
   return describeCall(inbound as unknown as Inbound, operation);

@@ -1,4 +1,4 @@
-import { checkBounds } from '../../../src/gateway/operations/bounds';
+import { checkFields } from '../../../src/gateway/operations/field-rules';
 import { operations } from '../../../src/gateway/operations/operation';
 
 type Body = Record<string, unknown>;
@@ -49,7 +49,7 @@ const refused: [Name, Body, string][] = [
 ];
 
 test.each(refused)('%s: %j is refused for %s', (name, body, param) => {
-  expect(() => checkBounds(operations[name].bounds, body)).toThrow(
+  expect(() => checkFields(operations[name].bounds, body)).toThrow(
     expect.objectContaining({ status: 400, options: expect.objectContaining({ param }) }),
   );
 });
@@ -71,5 +71,5 @@ const taken: [Name, Body][] = [
 ];
 
 test.each(taken)('%s: %j is taken', (name, body) => {
-  expect(() => checkBounds(operations[name].bounds, body)).not.toThrow();
+  expect(() => checkFields(operations[name].bounds, body)).not.toThrow();
 });

@@ -1,29 +1,29 @@
 import fc from 'fast-check';
-import { StreamMending } from '../../../src/gateway/relay/stream-mending';
-import { Tap } from '../../../src/gateway/relay/tap';
+import { StreamRepair } from '../../../src/gateway/relay/stream-repair';
+import { StreamEditor } from '../../../src/gateway/relay/stream-editor';
 import { type Usage, usageOf } from '../../../src/kernel';
-import { type DialectName, dialects, streamMender } from '../../../src/protocol';
+import { type DialectName, dialects, createStreamNormalizer } from '../../../src/protocol';
 import { eventsIn, spell, spellings, type WrittenEvent } from '../../support/sse-spellings';
 import { transcripts } from '../protocol/transcripts';
 
 const charged = usageOf({ inputTokens: 7, outputTokens: 3 });
 
 /** The stream as its caller gets it, with the usage that is charged by default. */
-function pass(dialect: DialectName, pieces: readonly Buffer[], usage: (tap: Tap) => Usage = () => charged) {
-  const facts = { requestId: 'r', named: null, model: 'ours', inputTokens: 9, echo: {}, request: null };
-  const mender = streamMender(dialect, facts)!;
-  const tap: Tap = new Tap({
+function pass(dialect: DialectName, pieces: readonly Buffer[], usage: (tap: StreamEditor) => Usage = () => charged) {
+  const facts = { requestId: 'r', modelOverride: null, model: 'ours', inputTokens: 9, echo: {}, request: null };
+  const mender = createStreamNormalizer(dialect, facts)!;
+  const tap: StreamEditor = new StreamEditor({
     dialect: dialects[dialect],
     hidesUsage: false,
     manyAnswers: false,
     keepsFailure: () => false,
     model: null,
     facts: null,
-    mending: new StreamMending(dialect, mender, { usage: () => usage(tap), tellsUsage: true }),
+    mending: new StreamRepair(dialect, mender, { usage: () => usage(tap), tellsUsage: true }),
   });
   const passed = pieces.map((piece) => tap.take(piece));
   tap.end();
-  return { tap, text: Buffer.concat([...passed, tap.ended ? tap.last() : Buffer.alloc(0)]).toString() };
+  return { tap, text: Buffer.concat([...passed, tap.ended ? tap.takeLast() : Buffer.alloc(0)]).toString() };
 }
 
 /** Names and values of the events; what the clock says is left out. */
@@ -102,7 +102,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('%s', (dialect) => {
 });
 
 /** The usage that a supplier reports is charged. */
-const reported = ({ watcher }: Tap): Usage => {
+const reported = ({ watcher }: StreamEditor): Usage => {
   const { usage } = watcher;
   return usage.kind === 'ok' ? usage.usage : charged;
 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Prefix } from '../../../src/gateway/relay/prefix';
+import { DeliveredPrefix } from '../../../src/gateway/relay/prefix';
 import type { CanonicalEvent } from '../../../src/protocol';
 
 type Piece = { kind: 'text' | 'reasoning' | 'tool'; text: string };
@@ -43,7 +43,7 @@ test('an answer that is repeated goes on exactly where it broke off, however it 
     fc.property(blocks, size, size, fc.nat(), (answer, first, second, place) => {
       const all = eventsOf(answer, first);
       const delivered = all.slice(0, 1 + (place % (all.length - 1)));
-      const prefix = new Prefix(delivered);
+      const prefix = new DeliveredPrefix(delivered);
       const compared = eventsOf(answer, second).map((event) => prefix.compare(event));
       expect(compared).not.toContain('differs');
       const fresh = compared.filter((event) => typeof event !== 'string');
@@ -72,7 +72,7 @@ test('an answer that differs in what was delivered is never taken', () => {
           ? { kind, text }
           : { kind, text: `${text.slice(0, own)}${text[own] === 'x' ? 'y' : 'x'}${text.slice(own + 1)}` };
       });
-      const prefix = new Prefix(eventsOf(answer, first).slice(0, -1));
+      const prefix = new DeliveredPrefix(eventsOf(answer, first).slice(0, -1));
       expect(eventsOf(changed, second).map((event) => prefix.compare(event))).toContain('differs');
     }),
   );
@@ -80,7 +80,7 @@ test('an answer that differs in what was delivered is never taken', () => {
 
 test('an answer that ends sooner is not the same', () => {
   const delivered = eventsOf([{ kind: 'text', text: 'hello there' }], 3).slice(0, -2);
-  const prefix = new Prefix(delivered);
+  const prefix = new DeliveredPrefix(delivered);
   expect(eventsOf([{ kind: 'text', text: 'hello' }], 3).map((event) => prefix.compare(event))).toContain(
     'differs',
   );

@@ -3,13 +3,13 @@ import { describeCall } from '../../../src/gateway/intake/describe';
 import { gateRequestOf } from '../../../src/gateway/intake/gate-request';
 import type { Inbound } from '../../../src/gateway/intake/inbound';
 import { operations } from '../../../src/gateway/operations/operation';
-import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
+import { type ParsedJsonObject, readJsonObject } from '../../../src/kernel';
 
 const caller = { keyId: 1, attribution: { userId: 2, organisationId: 3, departmentId: 4, projectId: 5 } };
 
 const requestOf = (name: keyof typeof operations, body: object | string) => {
   const text = readJsonObject(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
-  const inbound = { ...(text as JsonObjectText), headers: {}, form: null, caller, requestId: 'r' };
+  const inbound = { ...(text as ParsedJsonObject), headers: {}, form: null, caller, requestId: 'r' };
   return gateRequestOf(describeCall(inbound as unknown as Inbound, operations[name]));
 };
 

@@ -1,6 +1,6 @@
 import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
-import { soldSpeech, speechIn } from '../../../src/gateway/media/speech';
-import { boundOf, costOf, parseUsd, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
+import { chargedSpeech, speechIn } from '../../../src/gateway/media/speech';
+import { maxCostOf, costOf, parseUsd, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
 import { wavOf } from '../../support/recordings';
 
 const body = { input: 'Grüße 🎧', instructions: 'softly' };
@@ -10,7 +10,7 @@ const byToken = priceRates({ input: usd('0.6'), audioOutput: usd('12') });
 const byMinute = priceRates({ perMinuteNano: parseUsd('0.006') });
 
 function sold(price: typeof byToken, sound: Buffer | null, of = speech) {
-  const reading = soldSpeech(of, price, sound);
+  const reading = chargedSpeech(of, price, sound);
   if (reading.kind !== 'ok') throw new Error(reading.kind);
   return reading.usage;
 }
@@ -59,7 +59,7 @@ describe('speech is sold by tokens, characters and minutes', () => {
 
   test('is never more than what was held for it', () => {
     const hold = (price: typeof byToken) =>
-      boundOf(
+      maxCostOf(
         {
           inputTokens: speech.inputBound,
           maxOutputTokens: speech.outputBound,

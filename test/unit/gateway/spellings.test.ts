@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Tap, type TapOptions } from '../../../src/gateway/relay/tap';
+import { StreamEditor, type StreamEditorOptions } from '../../../src/gateway/relay/stream-editor';
 import { dialects } from '../../../src/protocol';
 import { eventsIn, type Spelling, spell, spellings } from '../../support/sse-spellings';
 import { type Json, type Transcript, transcripts } from '../protocol/transcripts';
@@ -22,7 +22,7 @@ const plain: Spelling = {
   mark: false,
 };
 
-const optionsOf = ({ dialect }: Transcript): TapOptions => ({
+const optionsOf = ({ dialect }: Transcript): StreamEditorOptions => ({
   dialect: dialects[dialect],
   hidesUsage: false,
   manyAnswers: false,
@@ -65,7 +65,7 @@ const valuesKept = rememberingValues();
 
 /** One piece an event, so that the moment something is released can be told. */
 function readWhole(transcript: Transcript, how: Spelling): Read {
-  const tap = new Tap(optionsOf(transcript));
+  const tap = new StreamEditor(optionsOf(transcript));
   const passed: Buffer[] = [];
   let useful = -1;
   spell(eventsIn(transcript.bytes.toString()), how).forEach((event, index) => {
@@ -76,7 +76,7 @@ function readWhole(transcript: Transcript, how: Spelling): Read {
 }
 
 function readCut(transcript: Transcript, bytes: Buffer, cuts: readonly number[]): Omit<Read, 'useful'> {
-  const tap = new Tap(optionsOf(transcript));
+  const tap = new StreamEditor(optionsOf(transcript));
   const passed: Buffer[] = [];
   let from = 0;
   for (const cut of [...cuts, bytes.length]) {
@@ -86,9 +86,9 @@ function readCut(transcript: Transcript, bytes: Buffer, cuts: readonly number[])
   return resultOf(tap, Buffer.concat(passed));
 }
 
-function resultOf(tap: Tap, passed: Buffer): Omit<Read, 'useful'> {
+function resultOf(tap: StreamEditor, passed: Buffer): Omit<Read, 'useful'> {
   tap.end();
-  const kept = tap.ended ? valuesKept(tap.last().toString()) : [];
+  const kept = tap.ended ? valuesKept(tap.takeLast().toString()) : [];
   const { outputBytes, usage, finishReason } = tap.watcher;
   return {
     outputBytes,

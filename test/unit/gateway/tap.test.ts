@@ -1,6 +1,6 @@
-import { applyEdits, memberCut } from '../../../src/gateway/relay/edits';
+import { applyEdits, memberCut } from '../../../src/gateway/relay/stream-edits';
 import fc from 'fast-check';
-import { Tap, type TapOptions } from '../../../src/gateway/relay/tap';
+import { StreamEditor, type StreamEditorOptions } from '../../../src/gateway/relay/stream-editor';
 import { dialects } from '../../../src/protocol';
 
 const chat = [
@@ -13,8 +13,8 @@ const chat = [
 const usage = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n';
 const done = 'data: [DONE]\n\n';
 
-const tapOf = (options: Partial<TapOptions> = {}): Tap =>
-  new Tap({
+const tapOf = (options: Partial<StreamEditorOptions> = {}): StreamEditor =>
+  new StreamEditor({
     dialect: dialects.chat,
     hidesUsage: false,
     manyAnswers: false,
@@ -25,7 +25,7 @@ const tapOf = (options: Partial<TapOptions> = {}): Tap =>
   });
 
 /** Feeds the text in pieces that end at the given places; answers what went on and what was kept. */
-function feed(tap: Tap, text: string, cuts: readonly number[] = []): { passed: string; last: string } {
+function feed(tap: StreamEditor, text: string, cuts: readonly number[] = []): { passed: string; last: string } {
   const bytes = Buffer.from(text);
   const passed: Buffer[] = [];
   let from = 0;
@@ -36,7 +36,7 @@ function feed(tap: Tap, text: string, cuts: readonly number[] = []): { passed: s
     from = Math.max(from, cut);
   }
   tap.end();
-  return { passed: Buffer.concat(passed).toString(), last: tap.last().toString() };
+  return { passed: Buffer.concat(passed).toString(), last: tap.takeLast().toString() };
 }
 
 const cutting = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 });

@@ -1,6 +1,6 @@
-import { chargedUsage, usageOfWhole } from '../../../src/gateway/settle/answer-usage';
-import type { LaneTry } from '../../../src/gateway/attempt';
-import { boundOf, costOf, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
+import { chargedUsage, usageOfComplete } from '../../../src/gateway/settle/answer-usage';
+import type { LaneAttempt } from '../../../src/gateway/attempt';
+import { maxCostOf, costOf, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
 import { Chance } from '../../system/chance';
 import {
   bounds,
@@ -35,7 +35,7 @@ const price = priceRates({
   uses: { web_search: 10_000_000n },
 });
 const fees = { uses: { web_search: bounds.searches }, modes: {}, image: null };
-const hold = boundOf(
+const hold = maxCostOf(
   { inputTokens: bounds.input, maxOutputTokens: bounds.output, calls: bounds.calls, fees },
   [price],
 );
@@ -53,7 +53,7 @@ const lane = {
     held: { hold: { amount: hold }, inputBound: bounds.input, tokens: bounds.input + bounds.output },
   },
   route: { price: { rates: price } },
-} as unknown as LaneTry;
+} as unknown as LaneAttempt;
 
 const containers: ReadonlySet<string> = new Set([
   'prompt_tokens_details',
@@ -147,7 +147,7 @@ test.each(Object.entries(dialects))(
       const body = dialect.report(chance);
       for (let times = chance.whole(1, 3); times > 0; times -= 1)
         mutate(body, dialect.figures[chance.whole(0, dialect.figures.length - 1)]!, chance);
-      const read = usageOfWhole(dialect.read(body), lane.routed, () => 400);
+      const read = usageOfComplete(dialect.read(body), lane.routed, () => 400);
       const usage = chargedUsage(read, lane, { translation: null });
       const cost = costOf(usage, price);
       const { figure, isUsableThroughout } = figuresOf(dialect, body);

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Tap } from '../../../src/gateway/relay/tap';
-import { AnswerParser } from '../../../src/platform/supplier-http/wire/answer-parser';
+import { StreamEditor } from '../../../src/gateway/relay/stream-editor';
+import { ResponseParser } from '../../../src/platform/supplier-http/wire/response-parser';
 import { dialects } from '../../../src/protocol';
 
 const STREAMS = 300;
@@ -31,7 +31,7 @@ test('a stream that waits keeps of its pieces only what has not gone on', () => 
   const streams: object[] = [];
   const before = bytesKept();
   for (let n = 0; n < STREAMS; n += 1) {
-    const tap = new Tap({
+    const tap = new StreamEditor({
       dialect: dialects.chat,
       hidesUsage: false,
       manyAnswers: false,
@@ -54,10 +54,10 @@ test('a connection keeps nothing of what it has handed over', () => {
   );
   let handed = 0;
   const sink = { onHead: () => undefined, onData: ({ length }: Buffer) => (handed += length) };
-  const parsers: AnswerParser[] = [];
+  const parsers: ResponseParser[] = [];
   const before = bytesKept();
   for (let n = 0; n < STREAMS; n += 1) {
-    const parser = new AnswerParser();
+    const parser = new ResponseParser();
     parser.expect(sink);
     expect(parser.read(memory, memory.length)).toBe(false);
     parsers.push(parser);

@@ -2,7 +2,7 @@ import { describeCall } from '../../../src/gateway/intake/describe';
 import type { Inbound } from '../../../src/gateway/intake/inbound';
 import { operations, type TextOperation } from '../../../src/gateway/operations/operation';
 import { objectText } from '../../../src/kernel/json/read-json-object';
-import { THINKING_BESIDE_ANSWER } from '../../../src/vendors';
+import { ADDITIONAL_THINKING_FIELDS } from '../../../src/vendors';
 
 const chat = { messages: [{ role: 'user', content: 'x' }], max_tokens: 50 };
 
@@ -10,14 +10,14 @@ const besideIn = (fields: object, operation: TextOperation = operations.chat): n
   const body = { model: 'm', ...chat, ...fields };
   const bytes = Buffer.from(JSON.stringify(body));
   const inbound = { ...objectText(bytes, body), form: null, headers: {} };
-  return describeCall(inbound as unknown as Inbound, operation).thinkingBeside;
+  return describeCall(inbound as unknown as Inbound, operation).extraThinkingTokens;
 };
 
 const fieldAt = (path: readonly string[], value: unknown): object =>
   path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 
 describe('a supplier may write beside a limited answer', () => {
-  test.each(THINKING_BESIDE_ANSWER.map(({ path }) => [path.join('.'), path] as const))(
+  test.each(ADDITIONAL_THINKING_FIELDS.map(({ path }) => [path.join('.'), path] as const))(
     'by %s is held for in every spelling of the number',
     (_name, path) => {
       expect(besideIn(fieldAt(path, 38_000))).toBe(38_000);

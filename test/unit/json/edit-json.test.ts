@@ -3,13 +3,13 @@ import {
   editedJsonObject,
   editJson,
   type JsonEdits,
-  type JsonObjectText,
+  type ParsedJsonObject,
   readJsonObject,
 } from '../../../src/kernel';
 
 type Json = Record<string, unknown>;
 
-const read = async (text: string | Buffer): Promise<JsonObjectText> => readJsonObject(Buffer.from(text));
+const read = async (text: string | Buffer): Promise<ParsedJsonObject> => readJsonObject(Buffer.from(text));
 const edit = async (text: string, edits: JsonEdits): Promise<string> =>
   editJson(await read(text), edits).toString();
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import {
   JsonText,
-  printedInSlices,
+  printJsonObjectInSlices,
   printedJsonObject,
   printJson,
   printJsonInSlices,
@@ -44,7 +44,7 @@ test('other work gets its turn, however the body is made', async () => {
       if (!isOver) setImmediate(count);
     };
     setImmediate(count);
-    const { bytes, members } = await printedInSlices(body);
+    const { bytes, members } = await printJsonObjectInSlices(body);
     isOver = true;
     expect(turns).toBeGreaterThan(5);
     const whole = printedJsonObject(body);

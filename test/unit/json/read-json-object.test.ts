@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { type JsonObjectText, readJsonObject } from '../../../src/kernel/json';
+import { type ParsedJsonObject, readJsonObject } from '../../../src/kernel/json';
 import { JsonReader } from '../../../src/kernel/json/json-reader';
 import { StructureScan } from '../../../src/kernel/json/structure-scan';
 
-const read = async (text: string | Buffer): Promise<JsonObjectText> => readJsonObject(Buffer.from(text));
+const read = async (text: string | Buffer): Promise<ParsedJsonObject> => readJsonObject(Buffer.from(text));
 /** Any value, as a field. */
 const politely = async (text: string | Buffer): Promise<unknown> =>
   (await read(Buffer.concat([Buffer.from('{"of":'), Buffer.from(text), Buffer.from('}')]))).body.of;

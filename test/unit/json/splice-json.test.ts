@@ -3,7 +3,7 @@ import {
   readJsonObject,
   spliceJson,
   type JsonChange,
-  type JsonObjectText,
+  type ParsedJsonObject,
 } from '../../../src/kernel';
 
 /** Numbers are drawn from a seed, so that a failure is found again. */
@@ -100,7 +100,7 @@ function changedAt(value: unknown, path: readonly (string | number)[], change: u
 }
 
 const plain = (value: unknown): unknown => parseJsonText(JSON.stringify(value));
-const bodyOf = (bytes: Buffer): unknown => plain((readJsonObject(bytes) as JsonObjectText).body);
+const bodyOf = (bytes: Buffer): unknown => plain((readJsonObject(bytes) as ParsedJsonObject).body);
 
 test('values are replaced in every legal spelling of 3,000 objects, and nothing else', () => {
   const draw = drawnFrom(7);

@@ -1,4 +1,4 @@
-import { type Role, atLeast, isAdministrator, isRole, mayGrant, roles, scopeOf } from '../../../src/kernel';
+import { type UserRole, atLeast, isAdministrator, isRole, canGrant, roles, scopeOf } from '../../../src/kernel';
 
 test('the ladder', () => {
   expect(roles).toEqual([
@@ -17,23 +17,23 @@ test('the ladder', () => {
 
 test('administrators grant up to their own role, users nothing', () => {
   roles.forEach((actor, rank) => {
-    expect(roles.filter((target) => mayGrant(actor, target))).toEqual(
+    expect(roles.filter((target) => canGrant(actor, target))).toEqual(
       rank === 0 ? [] : roles.slice(0, rank + 1),
     );
   });
 });
 
 test('an unknown role may nothing, and nobody may grant it', () => {
-  const unknown = 'superuser' as Role;
+  const unknown = 'superuser' as UserRole;
   expect([isRole(unknown), isRole('toString'), isRole(undefined)]).toEqual([false, false, false]);
   for (const role of roles) {
-    expect([atLeast(unknown, role), atLeast(role, unknown), mayGrant(unknown, role)]).toEqual([
+    expect([atLeast(unknown, role), atLeast(role, unknown), canGrant(unknown, role)]).toEqual([
       false,
       false,
       false,
     ]);
     // Not even the highest role grants what does not exist.
-    expect(mayGrant(role, unknown)).toBe(false);
+    expect(canGrant(role, unknown)).toBe(false);
   }
   expect(isAdministrator(unknown)).toBe(false);
   expect(scopeOf({ userId: 1, role: unknown, organisationId: 2, departmentId: 3 })).toEqual({
@@ -48,7 +48,7 @@ describe('the scope follows the role', () => {
   const department = { kind: 'department', organisationId: 2, departmentId: 3, userId: 1 };
   const user = { kind: 'user', userId: 1 };
 
-  test.each<[Role, number | null, number | null, object]>([
+  test.each<[UserRole, number | null, number | null, object]>([
     ['platform_owner', 2, 3, platform],
     ['platform_admin', null, null, platform],
     ['org_owner', 2, 3, organisation],

@@ -1,4 +1,4 @@
-import { daysOf, periodBefore, type PeriodName, periodNamed } from '../../../src/kernel';
+import { daysOf, periodBefore, type PeriodName, resolvePeriod } from '../../../src/kernel';
 
 const at = (text: string): number => Date.parse(text);
 
@@ -16,11 +16,11 @@ test.each<[PeriodName, string, string, string]>([
   [{ hours: 24 }, 'UTC', '2026-11-23T10:20:00Z', '2026-11-22T11:00:00.000Z'],
   [{ hours: 24 }, 'UTC', '2026-11-23T10:00:00Z', '2026-11-22T10:00:00.000Z'],
 ])('%j in %s at %s begins at %s', (name, zone, now, from) => {
-  expect(periodNamed(name, zone, at(now))).toEqual({ from: new Date(from), to: new Date(now) });
+  expect(resolvePeriod(name, zone, at(now))).toEqual({ from: new Date(from), to: new Date(now) });
 });
 
 test('the period before is as long and ends where the period begins', () => {
-  const period = periodNamed({ days: 2 }, 'UTC', at('2026-11-23T12:00:00Z'));
+  const period = resolvePeriod({ days: 2 }, 'UTC', at('2026-11-23T12:00:00Z'));
   expect(periodBefore(period)).toEqual({
     from: new Date('2026-11-20T12:00:00Z'),
     to: new Date('2026-11-22T00:00:00Z'),
@@ -31,7 +31,7 @@ test.each(['UTC', 'Europe/Berlin', 'America/Santiago', 'Asia/Kathmandu'])(
   'so many days of %s have so many names, the last one today',
   (zone) => {
     for (const now of ['2026-10-26T12:00:00Z', '2026-09-07T03:59:00Z', '2026-03-29T22:00:01Z']) {
-      const days = daysOf(periodNamed({ days: 7 }, zone, at(now)), zone);
+      const days = daysOf(resolvePeriod({ days: 7 }, zone, at(now)), zone);
       expect(days).toHaveLength(7);
       expect(days.at(-1)).toBe(
         new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' }).format(at(now)),

@@ -1,5 +1,5 @@
 import {
-  type FaultOptions,
+  type FaultInit,
   catalogue,
   fault,
   renderGateway,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/kernel';
 
 const id = '0195b2e0-0000-7000-8000-000000000001';
-const everything: FaultOptions = {
+const everything: FaultInit = {
   message: 'The budget is spent.',
   param: 'max_tokens',
   details: { needed_usd: 1.5, exact: 12n },

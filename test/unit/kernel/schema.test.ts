@@ -6,39 +6,39 @@ import {
   decimal,
   dollars,
   dollarText,
-  filled,
+  nonEmptyLine,
   line,
-  lines,
+  multilineText,
   listOf,
   matching,
-  Misfit,
+  FieldError,
   oneNumberOf,
   objectSchema,
   oneOf,
   optional,
   rowId,
   rowIds,
-  truth,
+  trueOrFalse,
   typedDollars,
   uuid,
-  whole,
+  integer,
   wordsOf,
   zone,
 } from '../../../src/kernel';
 
 const refuses = (field: { read(given: unknown): unknown }, given: unknown): boolean =>
-  field.read(given) instanceof Misfit;
+  field.read(given) instanceof FieldError;
 
 /** No kind takes these. */
 const odd = [null, true, Number.NaN, 1.5, [], ['7', '8'], {}, 'a\0b', '\ud800'];
 
 test('whole numbers are digits and nothing else, or numbers of JSON', () => {
-  const field = whole(0, 800);
+  const field = integer(0, 800);
   expect(['0', '7', '007', '800', 30].map((given) => field.read(given))).toEqual([0, 7, 7, 800, 30]);
   const wrong = ['', ' 7 ', '+7', '-1', '7.0', '1e2', '0x10', '٧', '７', '7\n', '1'.repeat(17), 801, -1];
   expect([...odd, ...wrong].filter((given) => !refuses(field, given))).toEqual([]);
-  expect(field.read('801')).toEqual(new Misfit('max', 'must not be greater than 800'));
-  expect(whole(1, 5).read('0')).toEqual(new Misfit('min', 'must not be less than 1'));
+  expect(field.read('801')).toEqual(new FieldError('max', 'must not be greater than 800'));
+  expect(integer(1, 5).read('0')).toEqual(new FieldError('min', 'must not be less than 1'));
   expect(refuses(rowId, '2147483648')).toBe(true);
   expect(rowId.read('2147483647')).toBe(2_147_483_647);
 });
@@ -81,34 +81,34 @@ test.each([
 });
 
 test('absence is refused, taken, or a default; a form leaves fields blank', () => {
-  expect(whole(1, 9).read(undefined)).toEqual(new Misfit('missing', 'is missing'));
-  expect(whole(1, 9).optional().read(undefined)).toBeUndefined();
-  expect(refuses(whole(1, 9).optional(), '')).toBe(true);
-  expect(whole(1, 9).default(3).read(undefined)).toBe(3);
-  expect(refuses(whole(1, 9).default(3), '')).toBe(true);
-  expect(whole(1, 9).orBlank().read('')).toBeUndefined();
-  expect(whole(1, 9).orBlank().default(3).read('')).toBe(3);
-  expect(whole(1, 9).orBlank().read(null)).toBeUndefined();
-  expect(refuses(whole(1, 9).orBlank(), [])).toBe(true);
-  expect(whole(1, 9).default(3).schema).toEqual({ type: 'integer', minimum: 1, maximum: 9, default: 3 });
-  expect([whole(1, 9).isRequired, whole(1, 9).optional().isRequired]).toEqual([true, false]);
+  expect(integer(1, 9).read(undefined)).toEqual(new FieldError('missing', 'is missing'));
+  expect(integer(1, 9).optional().read(undefined)).toBeUndefined();
+  expect(refuses(integer(1, 9).optional(), '')).toBe(true);
+  expect(integer(1, 9).default(3).read(undefined)).toBe(3);
+  expect(refuses(integer(1, 9).default(3), '')).toBe(true);
+  expect(integer(1, 9).orBlank().read('')).toBeUndefined();
+  expect(integer(1, 9).orBlank().default(3).read('')).toBe(3);
+  expect(integer(1, 9).orBlank().read(null)).toBeUndefined();
+  expect(refuses(integer(1, 9).orBlank(), [])).toBe(true);
+  expect(integer(1, 9).default(3).schema).toEqual({ type: 'integer', minimum: 1, maximum: 9, default: 3 });
+  expect([integer(1, 9).isRequired, integer(1, 9).optional().isRequired]).toEqual([true, false]);
 });
 
 test('kinds of bodies take what forms and JSON say, and nothing else', () => {
-  expect(['on', 'true', true, 'off', 'false', false].map((given) => truth.read(given))).toEqual([
+  expect(['on', 'true', true, 'off', 'false', false].map((given) => trueOrFalse.read(given))).toEqual([
     ...[true, true, true],
     ...[false, false, false],
   ]);
-  expect([1, 0, 'yes', 'ON', '', null, {}, []].filter((given) => !refuses(truth, given))).toEqual([]);
-  expect(filled(5).read(' a b ')).toBe('a b');
-  expect(filled(5).read('abcdef')).toEqual(
-    new Misfit('maxLength', 'must be shorter than or equal to 5 characters'),
+  expect([1, 0, 'yes', 'ON', '', null, {}, []].filter((given) => !refuses(trueOrFalse, given))).toEqual([]);
+  expect(nonEmptyLine(5).read(' a b ')).toBe('a b');
+  expect(nonEmptyLine(5).read('abcdef')).toEqual(
+    new FieldError('maxLength', 'must be shorter than or equal to 5 characters'),
   );
   expect(
-    ['', ' ', 'a\nb', 'a\0', '\ud800', 5, null, {}].filter((given) => !refuses(filled(5), given)),
+    ['', ' ', 'a\nb', 'a\0', '\ud800', 5, null, {}].filter((given) => !refuses(nonEmptyLine(5), given)),
   ).toEqual([]);
-  expect(lines(9).read('a\nb')).toBe('a\nb');
-  expect(['a\0', '\ud800', 'a'.repeat(10), 5].filter((given) => !refuses(lines(9), given))).toEqual([]);
+  expect(multilineText(9).read('a\nb')).toBe('a\nb');
+  expect(['a\0', '\ud800', 'a'.repeat(10), 5].filter((given) => !refuses(multilineText(9), given))).toEqual([]);
   expect(['0,5', '0.5', 1].map((given) => decimal(0, 1).read(given))).toEqual([0.5, 0.5, 1]);
   expect(['', '1e0', '.5', 1.1, -0.1, Number.NaN].filter((given) => !refuses(decimal(0, 1), given))).toEqual(
     [],
@@ -127,7 +127,7 @@ test('amounts are exact, and a comma is for people', () => {
   expect([dollarText().read(12.5), dollarText(2).read('99')]).toEqual(['12.5', '99']);
   expect(
     [dollarText(2).read('100'), dollarText().read('1e2'), dollarText().read(1e-7)].map(
-      (read) => read instanceof Misfit,
+      (read) => read instanceof FieldError,
     ),
   ).toEqual([true, true, true]);
 });
@@ -142,7 +142,7 @@ test('lists are lists, or one thing that a form sends alone', () => {
 });
 
 test('null and an empty value are absence, or take a value back, as the field says', () => {
-  const count = whole(1, 5);
+  const count = integer(1, 5);
   expect([null, '', '  ', undefined].map((given) => count.orBlank().read(given))).toEqual(
     Array(4).fill(undefined),
   );
@@ -175,8 +175,8 @@ test('lines have no invisible characters, except where scripts and emoji need th
     ...['a\u202Eb', 'a\u200Bb', '\u2066a\u2069', 'a\uFEFFb', 'so\u00ADft', 'a\u2060b', 'a\u3164', 'a\u2028b'],
     ...['a\u200Db', 'a\u200C', '\u200Da', '李\u200D', 'a\uFE0F', 'a\uDB40\uDC41', 'a\u0001', '\uD800'],
   ];
-  for (const field of [line(100), filled(100)]) {
+  for (const field of [line(100), nonEmptyLine(100)]) {
     for (const text of taken) expect([text, field.read(text)]).toEqual([text, text]);
-    for (const text of refused) expect([text, field.read(text) instanceof Misfit]).toEqual([text, true]);
+    for (const text of refused) expect([text, field.read(text) instanceof FieldError]).toEqual([text, true]);
   }
 });

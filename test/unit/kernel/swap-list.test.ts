@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { type Listed, SwapList } from '../../../src/kernel';
+import { type SwapListMember, SwapList } from '../../../src/kernel';
 
-class Member implements Listed {
+class Member implements SwapListMember {
   index = -1;
 }
 

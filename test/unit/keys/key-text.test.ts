@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { maskKey } from '../../../src/keys';
-import { hashKey, makeKey, publicIdOf } from '../../../src/keys/key-text';
+import { hashKey, generateKey, publicIdOf } from '../../../src/keys/key-text';
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const made = Array.from({ length: 2_000 }, makeKey);
+const made = Array.from({ length: 2_000 }, generateKey);
 
 test('a key has its form, and its public id is found in it', () => {
   for (const { publicId, text } of made) {
@@ -16,7 +16,7 @@ test('a key has its form, and its public id is found in it', () => {
 });
 
 test('no change of one digit goes unnoticed, no two neighbours change places', () => {
-  const { text } = makeKey();
+  const { text } = generateKey();
   for (let at = 4; at < text.length; at += 1) {
     for (const digit of digits) {
       if (digit === text[at]) continue;
@@ -28,7 +28,7 @@ test('no change of one digit goes unnoticed, no two neighbours change places', (
 });
 
 test('nothing else is a key', () => {
-  const { text } = makeKey();
+  const { text } = generateKey();
   for (const other of [
     '',
     'svc_',
@@ -60,7 +60,7 @@ test('every digit is as likely as any other', () => {
 });
 
 test('what is stored depends on every digit and on the pepper; what is shown gives nothing away', () => {
-  const { publicId, text } = makeKey();
+  const { publicId, text } = generateKey();
   expect(hashKey('pepper', text)).toHaveLength(32);
   expect(hashKey('pepper', text)).toEqual(hashKey('pepper', text));
   expect(hashKey('other', text)).not.toEqual(hashKey('pepper', text));

@@ -83,10 +83,10 @@ test('whoever waits as long as a refusal says is let in, and a moment earlier is
         const reading = windows.take(window, now);
         if (reading.allowed) continue;
         expect(reading.retryMs).toBeGreaterThan(0);
-        expect(windows.look(window, now).allowed).toBe(false);
+        expect(windows.peek(window, now).allowed).toBe(false);
         const again = new LocalWindows();
         for (const earlier of moments.filter((moment) => moment <= now)) again.take(window, earlier);
-        if (reading.retryMs > 1) expect(again.look(window, now + reading.retryMs - 1).allowed).toBe(false);
+        if (reading.retryMs > 1) expect(again.peek(window, now + reading.retryMs - 1).allowed).toBe(false);
         expect(again.take(window, now + reading.retryMs).allowed).toBe(true);
         return;
       }

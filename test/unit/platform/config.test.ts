@@ -35,7 +35,7 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
     load(env);
   } catch (error) {
     if (error instanceof SettingsError) {
-      return Object.fromEntries(error.faults.map(({ name, problem }) => [name, problem]));
+      return Object.fromEntries(error.issues.map(({ name, problem }) => [name, problem]));
     }
     throw error;
   }

@@ -10,7 +10,7 @@ const faultsOf = (environment: Record<string, string>): Record<string, string> =
     loadSettings({ NODE_ENV: 'test', ...environment });
   } catch (error) {
     if (error instanceof SettingsError)
-      return Object.fromEntries(error.faults.map(({ name, problem }) => [name, problem]));
+      return Object.fromEntries(error.issues.map(({ name, problem }) => [name, problem]));
     throw error;
   }
   return {};

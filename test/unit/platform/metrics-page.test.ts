@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { metricsBehind, readRules } from '../../../src/platform/metrics/alert-rules';
+import { underlyingMetrics, readRules } from '../../../src/platform/metrics/alert-rules';
 import { metricsPage } from '../../../src/platform/metrics/metrics-page';
 
 const root = join(__dirname, '../../..');
@@ -8,7 +8,7 @@ const groups = readRules(join(root, 'deploy/prometheus/rules'));
 const alerts = groups
   .flatMap(({ rules }) => rules)
   .flatMap(({ alert, expr }) =>
-    alert === undefined ? [] : [{ alert, metrics: metricsBehind(expr, groups) }],
+    alert === undefined ? [] : [{ alert, metrics: underlyingMetrics(expr, groups) }],
   );
 
 // Elsewhere the library has fewer collectors of the process.

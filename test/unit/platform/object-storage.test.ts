@@ -7,7 +7,7 @@ import {
   outgoingClient,
   OutgoingClient,
   type StorageCredential,
-  storagePlace,
+  storageLocation,
   WireTransport,
 } from '../../../src/platform';
 import { type Asked, ObjectStoreStandIn } from '../../support/object-store';
@@ -39,7 +39,7 @@ const client = (
 ): ObjectStorage =>
   new ObjectStorage(
     outgoing,
-    storagePlace.read(place)!,
+    storageLocation.read(place)!,
     { ...store.key, ...changes },
     {
       deadlineMs: 2_000,
@@ -122,7 +122,7 @@ describe('objects', () => {
   });
 
   test('are written under the host of the bucket as well', async () => {
-    const place = { ...storagePlace.read(store.placeText())!, style: 'virtual' as const };
+    const place = { ...storageLocation.read(store.placeText())!, style: 'virtual' as const };
     const endpoint = store.url.replace('127.0.0.1', 'objects.example');
     const here = { address: '127.0.0.1', prefix: 32, family: 'ipv4' } as const;
     const guard = new AddressGuard([here], () => Promise.resolve(['127.0.0.1']));
@@ -283,8 +283,8 @@ describe('failures', () => {
 
   test('a store that hangs is left at the deadline', async () => {
     store.fail('hang');
-    const place = storagePlace.read(store.placeText())!;
-    const short = new ObjectStorage(outgoing, place, store.key, { deadlineMs: 100, tries: 1 });
+    const place = storageLocation.read(store.placeText())!;
+    const short = new ObjectStorage(outgoing, place, store.key, { deadlineMs: 100, maxAttempts: 1 });
     await expect(short.put('x', 'y')).rejects.toThrow('100 ms');
   });
 
@@ -334,7 +334,7 @@ describe('failures', () => {
 });
 
 test('places are read from one text', () => {
-  const read = (text: string) => storagePlace.read(text);
+  const read = (text: string) => storageLocation.read(text);
   expect(read('s3://lake/a/b#region=eu-central-1')).toEqual({
     endpoint: 'https://s3.eu-central-1.amazonaws.com',
     region: 'eu-central-1',

@@ -3,8 +3,8 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, NoopSpanProcessor, RandomIdGenerator } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
-import type { OpenSpan, Told, Value } from '../../../src/platform/telemetry/open-span';
-import { traceRequest as written } from '../../../src/platform/telemetry/span-bytes';
+import type { OpenSpan, SpanAttributes, SpanValue } from '../../../src/platform/telemetry/open-span';
+import { traceRequest as written } from '../../../src/platform/telemetry/trace-request';
 import { Traces } from '../../../src/platform/telemetry/traces';
 import { decode, traceRequest } from '../../support/otlp-messages';
 
@@ -17,7 +17,7 @@ const traces = new Traces({
   scope: { name: 'switchboard', version: '1.2.3' },
 });
 
-const value: fc.Arbitrary<Value> = fc.oneof(
+const value: fc.Arbitrary<SpanValue> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ maxLength: 80 }),
   fc.boolean(),
@@ -26,14 +26,14 @@ const value: fc.Arbitrary<Value> = fc.oneof(
   fc.double({ noNaN: true }).filter((number) => !Number.isInteger(number)),
   fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 4 }),
 );
-const told: fc.Arbitrary<Told> = fc.dictionary(fc.stringMatching(/^[a-z._]{1,40}$/), value, { maxKeys: 8 });
+const told: fc.Arbitrary<SpanAttributes> = fc.dictionary(fc.stringMatching(/^[a-z._]{1,40}$/), value, { maxKeys: 8 });
 interface Shape {
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client';
-  readonly shared: Told;
-  readonly own: Told;
-  readonly events: readonly Told[];
-  readonly link: Told | null;
+  readonly shared: SpanAttributes;
+  readonly own: SpanAttributes;
+  readonly events: readonly SpanAttributes[];
+  readonly link: SpanAttributes | null;
   readonly isError: boolean;
   readonly isRemote: boolean;
 }
@@ -51,14 +51,14 @@ const shape: fc.Arbitrary<Shape> = fc.record({
 
 function spanOf({ name, kind, shared, own, events, link, isError, isRemote }: Shape): OpenSpan[] {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  const top = traces.begin(
+  const top = traces.startTrace(
     { name, kind, shared },
     isRemote ? { traceparent, tracestate: 'one=1,two=2' } : {},
   )!;
   // What is told twice stands once for the other serializer.
   for (const [key, each] of Object.entries(own)) if (!(key in shared)) top.set(key, each);
   for (const each of events) top.event('an event', each);
-  if (isError) top.failed();
+  if (isError) top.markFailed();
   const below = top.child({
     name,
     kind: 'client',
@@ -98,7 +98,7 @@ test('the bytes of spans say what those of the SDK’s serializer say', () => {
 
 test('a batch that is longer than the one before it has room', () => {
   const start = { name: 'many', kind: 'server', shared: { one: 'x'.repeat(1_000) } } as const;
-  const spans = Array.from({ length: 2_000 }, () => traces.begin(start)!);
+  const spans = Array.from({ length: 2_000 }, () => traces.startTrace(start)!);
   for (const span of spans) span.end();
   const { resourceSpans } = decode(written(spans), traceRequest) as {
     resourceSpans: { scopeSpans: { spans: unknown[] }[] }[];

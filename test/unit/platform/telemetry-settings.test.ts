@@ -15,7 +15,7 @@ const faultsOf = (environment: Readonly<Record<string, string>>): string[] => {
     return [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return error.faults.map(({ name }) => name);
+    return error.issues.map(({ name }) => name);
   }
 };
 

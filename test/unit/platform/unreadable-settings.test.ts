@@ -13,7 +13,7 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
     loadSettings({ DATA_FOLDER: folder, ...env }, { terminal: false });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return Object.fromEntries(error.faults.map(({ name, problem }) => [name, problem]));
+    return Object.fromEntries(error.issues.map(({ name, problem }) => [name, problem]));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-import { judgeAnswer } from '../../../src/routing/suppliers/kit';
+import { judgeErrorResponse } from '../../../src/routing/suppliers/kit';
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { dialects } from '../../../src/protocol';
 
@@ -11,7 +11,7 @@ describe('errors that look like something else', () => {
       details: { error_code: 'contract_spend_limit_reached' },
     };
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
-    expect(judgeAnswer(messagesStyle, { status: 429, headers: {}, body }).kind).toBe('account');
+    expect(judgeErrorResponse(messagesStyle, { status: 429, headers: {}, body }).kind).toBe('account');
   });
 
   test.each(['error', 'insufficient_system_resource'])('finish_reason %s is a broken answer', (reason) => {

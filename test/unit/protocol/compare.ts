@@ -1,4 +1,4 @@
-import { type CanonicalAnswer } from '../../../src/protocol';
+import { type CanonicalResponse } from '../../../src/protocol';
 import { type Json } from './transcripts';
 
 /** A whole chat answer in the form in which the strict client puts a stream together. */
@@ -13,7 +13,7 @@ export function chatAsReceived(answer: Json): Json {
 }
 
 /** These must be the same whichever way an answer was read: arguments as values, words as one. */
-export function comparable({ blocks, finish, stopSequence, usage }: CanonicalAnswer): Json {
+export function comparable({ blocks, finish, stopSequence, usage }: CanonicalResponse): Json {
   const words = (type: string): string =>
     blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');
   return {

@@ -1,5 +1,5 @@
 import { type Fault, printJson } from '../../../src/kernel';
-import { type DialectName, dialects, type EncodedRequest, gemini, type Target } from '../../../src/protocol';
+import { type DialectName, dialects, type EncodedRequest, gemini, type EncodingTarget } from '../../../src/protocol';
 import { settingsOf } from '../../../simulator/settings';
 import { checkChat } from '../../../simulator/strict/strict-chat';
 import { checkMessagesBody } from '../../../simulator/strict/strict-messages';
@@ -14,7 +14,7 @@ export function tryConvert(
   from: DialectName,
   to: TargetName,
   body: unknown,
-  target?: Target,
+  target?: EncodingTarget,
 ): EncodedRequest | Fault {
   const request = dialects[from].decodeRequest(body);
   if (!request.ok) return request.error;
@@ -25,13 +25,13 @@ export function tryConvert(
 /** A body as it is read at the other end. */
 export const sent = (body: Json): Json => JSON.parse(printJson(body)) as Json;
 
-export function convert(from: DialectName, to: TargetName, body: unknown, target?: Target): EncodedRequest {
+export function convert(from: DialectName, to: TargetName, body: unknown, target?: EncodingTarget): EncodedRequest {
   const encoded = tryConvert(from, to, body, target);
   if (encoded instanceof Error) throw encoded;
   return encoded;
 }
 
-export function refusal(from: DialectName, to: DialectName, body: unknown, target?: Target): Fault {
+export function refusal(from: DialectName, to: DialectName, body: unknown, target?: EncodingTarget): Fault {
   const encoded = tryConvert(from, to, body, target);
   if (encoded instanceof Error) return encoded;
   throw new Error(`not refused: ${JSON.stringify(encoded.body)}`);

@@ -183,7 +183,7 @@ const toolEvents = (pieces: number): CanonicalEvent[] => [
 ];
 
 test.each(['messages', 'responses'] as const)('%s holds no more than it is allowed to', (target) => {
-  const encoder = dialects[target].streamEncoder({ ...options, maxHeld: 5000 });
+  const encoder = dialects[target].streamEncoder({ ...options, maxHeldCharacters: 5000 });
   const text = encode(encoder, toolEvents(100));
   expect(receive[target](text).error).toMatchObject({ code: 'provider_response_too_large' });
   expect(encoder.ended).toBe(true);

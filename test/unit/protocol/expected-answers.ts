@@ -1,22 +1,22 @@
 import { usageOf } from '../../../src/kernel';
-import { type AnswerBlock, type CanonicalAnswer, type UnifiedFinish } from '../../../src/protocol';
+import { type ResponseBlock, type CanonicalResponse, type UnifiedFinish } from '../../../src/protocol';
 
-type Expected = Partial<CanonicalAnswer>;
+type Expected = Partial<CanonicalResponse>;
 
 const plainUsage = usageOf({ inputTokens: 12, outputTokens: 5 });
-const text = (words: string): AnswerBlock => ({ type: 'text', text: words });
-const tool = (index: number, id: string, name: string, json: string): AnswerBlock => ({
+const text = (words: string): ResponseBlock => ({ type: 'text', text: words });
+const tool = (index: number, id: string, name: string, json: string): ResponseBlock => ({
   type: 'tool',
   index,
   id,
   name,
   arguments: json,
 });
-const calls = (prefix: string): AnswerBlock[] => [
+const calls = (prefix: string): ResponseBlock[] => [
   tool(0, `${prefix}_a`, 'get_weather', '{"city":"Bern"}'),
   tool(1, `${prefix}_b`, 'get_time', '{"zone":"CET"}'),
 ];
-const ended = (blocks: AnswerBlock[], unified: UnifiedFinish, raw: string, usage = plainUsage): Expected => ({
+const ended = (blocks: ResponseBlock[], unified: UnifiedFinish, raw: string, usage = plainUsage): Expected => ({
   blocks,
   finish: { unified, raw },
   usage,
@@ -31,7 +31,7 @@ const cached = usageOf({
 });
 const untimed = { ...cached, untimedWrites: 10 };
 const greeting = [text('Grüße, "Welt" 🌍\n')];
-const refused: AnswerBlock[] = [{ type: 'refusal', text: 'I cannot help.' }];
+const refused: ResponseBlock[] = [{ type: 'refusal', text: 'I cannot help.' }];
 
 export const answers: Readonly<Record<string, Expected>> = {
   'chat/text': ended(greeting, 'stop', 'stop'),

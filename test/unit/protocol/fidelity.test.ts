@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault, usageOf } from '../../../src/kernel';
 import { type CanonicalEvent, collect, type DialectName, dialects } from '../../../src/protocol';
-import { laneMark, opened } from '../../../src/protocol/canonical';
+import { laneMark, unsealReasoning } from '../../../src/protocol/canonical';
 import { comparable } from './compare';
 import { complaint, convert, type TargetName, tryConvert } from './convert';
 import { type AnswerProbe, answerProbes } from './fidelity-answers';
@@ -64,7 +64,7 @@ function answerOutcome(probe: AnswerProbe, from: DialectName, to: DialectName): 
 const unsealed = (answer: ReturnType<typeof comparable>, dialect: DialectName): typeof answer => ({
   ...answer,
   signatures: (answer.signatures as string[]).flatMap(
-    (signature) => opened(signature, answer.reasoning as string, dialect).signature ?? [],
+    (signature) => unsealReasoning(signature, answer.reasoning as string, dialect).signature ?? [],
   ),
 });
 

@@ -1,5 +1,5 @@
 import { type DialectName, dialects, gemini } from '../../../src/protocol';
-import { laneMark, sealed } from '../../../src/protocol/canonical';
+import { laneMark, sealReasoning } from '../../../src/protocol/canonical';
 import { laneFacts } from '../../../src/vendors';
 import { convert, losses } from './convert';
 import { type Json } from './transcripts';
@@ -64,7 +64,7 @@ describe('messages for Claude, by what its maker says of each model', () => {
 
 describe('thinking that is bound to its conversation', () => {
   const lane = laneMark('north');
-  const seal = sealed({ text: 'hm', origin: 'messages', signature: 'signed' }, lane);
+  const seal = sealReasoning({ text: 'hm', origin: 'messages', signature: 'signed' }, lane);
   const thought = {
     type: 'reasoning',
     summary: [{ type: 'summary_text', text: 'hm' }],
@@ -98,7 +98,7 @@ describe('thinking that is bound to its conversation', () => {
     const turn = { role: 'assistant', content: [signed, foreign, { type: 'text', text: 'One' }] };
     const body = { model: 'm', max_tokens: 9, messages: [...hello, turn, ...hello] };
     const target = { facts: laneFacts('claude-opus-5-5', {}), reads: (mark: string) => mark === 'signed' };
-    expect(dialects.messages.mendRequest(body, target)?.set.thinking).toEqual(bound);
+    expect(dialects.messages.repairRequest(body, target)?.set.thinking).toEqual(bound);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { dialects, isSealed, laneMark, nineLetterIds, type Target, ToolIds } from '../../../src/protocol';
-import { opened, sealed, UNSIGNED } from '../../../src/protocol/canonical';
+import { dialects, isSealed, laneMark, nineLetterIds, type EncodingTarget, ToolIds } from '../../../src/protocol';
+import { unsealReasoning, sealReasoning, UNSIGNED } from '../../../src/protocol/canonical';
 import { convert } from './convert';
 
 const lane = laneMark('an account');
@@ -14,12 +14,12 @@ test('a sealed signature opens to what it was, for the text that it was given fo
       origins,
       fc.boolean(),
       (signature, text, origin, redacted) => {
-        const given = sealed({ text, origin, signature, redacted }, lane);
+        const given = sealReasoning({ text, origin, signature, redacted }, lane);
         expect(isSealed(given)).toBe(true);
         for (const dialect of ['messages', 'responses'] as const) {
           const hidden = redacted ? { redacted } : {};
-          expect(opened(given, text, dialect)).toEqual({ origin, signature, lane, ...hidden });
-          expect(opened(given, `${text}.`, dialect)).toEqual({ origin });
+          expect(unsealReasoning(given, text, dialect)).toEqual({ origin, signature, lane, ...hidden });
+          expect(unsealReasoning(given, `${text}.`, dialect)).toEqual({ origin });
         }
       },
     ),
@@ -27,12 +27,12 @@ test('a sealed signature opens to what it was, for the text that it was given fo
 });
 
 test.each([undefined, '', UNSIGNED])('%j is no signature', (signature) => {
-  expect(opened(signature, 'Hm.', 'messages')).toEqual({ origin: 'chat' });
+  expect(unsealReasoning(signature, 'Hm.', 'messages')).toEqual({ origin: 'chat' });
 });
 
 test('a signature of a supplier is its own, whatever it looks like', () => {
   for (const signature of ['c2ln', 'svc1.', 'svc1.messages.shown.x.y.z']) {
-    expect(opened(signature, 'Hm.', 'messages')).toEqual({ origin: 'messages', signature });
+    expect(unsealReasoning(signature, 'Hm.', 'messages')).toEqual({ origin: 'messages', signature });
     expect(isSealed(signature)).toBe(false);
   }
 });
@@ -42,7 +42,7 @@ const rules = { 'of messages': undefined, 'with nine letters': nineLetterIds };
 test.each(Object.entries(rules))(
   'ids of calls %s fit, are unique, and results follow them',
   (_name, rule) => {
-    const fits = rule?.fits ?? /^[a-zA-Z0-9_-]+$/;
+    const fits = rule?.pattern ?? /^[a-zA-Z0-9_-]+$/;
     const id = fc.oneof(
       fc.string(),
       fc.constantFrom('a', 'a_2', 'functions.f:0', 'functions.f:1', 'tool_5f2c9d1e', 'abcdefghi', ''),
@@ -77,8 +77,8 @@ const adaptiveAlone = {
   unasked: false,
   canStop: true,
 } as const;
-const bound: Target = { facts: { known: null, dropsBlocks: true, thinking: adaptiveAlone } };
-const adaptive: Target = { facts: { known: null, thinking: adaptiveAlone } };
+const bound: EncodingTarget = { facts: { known: null, dropsBlocks: true, thinking: adaptiveAlone } };
+const adaptive: EncodingTarget = { facts: { known: null, thinking: adaptiveAlone } };
 const binding = { prefix_mismatch_behavior: 'drop_block' };
 const round = (signature: string) => [
   { role: 'user', content: 'Go' },
@@ -104,7 +104,7 @@ test('a model that can leave out thinking of another conversation is told to', (
 });
 
 test('a request of its own dialect is told so only where it was mended', () => {
-  const { mendRequest } = dialects.messages;
+  const { repairRequest: mendRequest } = dialects.messages;
   const ask = (signature: string, thinking: object) => ({ model: 'm', thinking, messages: round(signature) });
   expect(mendRequest(ask('c2ln', { type: 'adaptive' }), bound)).toBeNull();
   expect(mendRequest(ask('', { type: 'adaptive' }), bound)?.set.thinking).toEqual({

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import {
-  type JsonObjectText,
+  type ParsedJsonObject,
   printJson,
   readJsonObject,
   readJsonText,
-  readWritten,
+  readVerbatim,
 } from '../../../src/kernel';
 import {
   type CanonicalEvent,
@@ -12,7 +12,7 @@ import {
   type DialectName,
   dialects,
   gemini,
-  type SupplierSide,
+  type SupplierDialect,
 } from '../../../src/protocol';
 import { decode, encode, type Json, names, options } from './transcripts';
 
@@ -109,7 +109,7 @@ const sentBy: Readonly<
   },
 };
 
-const targets: Readonly<Record<DialectName | 'gemini', SupplierSide>> = { ...dialects, gemini };
+const targets: Readonly<Record<DialectName | 'gemini', SupplierDialect>> = { ...dialects, gemini };
 const pairs = names.flatMap((from) =>
   (Object.keys(targets) as (keyof typeof targets)[])
     .filter((to) => to !== from)
@@ -120,8 +120,8 @@ test.each(pairs)('a history and a schema of %s reach a %s supplier as they were 
   fc.assert(
     fc.property(written, value.object, (input, inner) => {
       const schema = `{"type":"object","properties":{"input":{"const":${inner}}}}`;
-      const read = readJsonObject(Buffer.from(requests[from](input, schema))) as JsonObjectText;
-      const request = dialects[from].decodeRequest(readWritten(read, dialects[from].written));
+      const read = readJsonObject(Buffer.from(requests[from](input, schema))) as ParsedJsonObject;
+      const request = dialects[from].decodeRequest(readVerbatim(read, dialects[from].written));
       if (!request.ok) throw request.error;
       const encoded = targets[to].encodeRequest(request.value);
       if (!encoded.ok) throw encoded.error;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { makeKey } from '../../../src/keys/key-text';
+import { generateKey } from '../../../src/keys/key-text';
 import { redact, type RedactionCounts } from '../../../src/quality/content/redaction';
 import {
   addressesJudge,
@@ -8,7 +8,7 @@ import {
   readRating,
 } from '../../../src/quality/judge/judgement';
 import { judgeRequest, judgeVersion } from '../../../src/quality/judge/judge-prompt';
-import { inclusionOf, mostProbable, paceOf } from '../../../src/quality/sampling/sampling-rate';
+import { inclusionOf, maxProbability, paceOf } from '../../../src/quality/sampling/sampling-rate';
 
 const scores = { correctness: 8, instruction: 9, completeness: 7, clarity: 6, safety: 10 };
 const rating = (changes: object = {}) =>
@@ -111,7 +111,7 @@ describe('redaction', () => {
     ['ip', 'from 2001:db8::8a2e:370:7334 it came'],
     ['key', 'use sk-abcdefghijklmnopqrstuvwx then'],
     ['key', 'Authorization: Bearer abcdefghijklmnop.qrs'],
-    ['key', `my key is ${makeKey().text}, keep it`],
+    ['key', `my key is ${generateKey().text}, keep it`],
     ['key', `use github_pat_11ABCDEFG0${'aB3_'.repeat(18)} then`],
     ['key', `HF_TOKEN=hf_${'aB3'.repeat(12)}`],
     ['key', `//registry/:_authToken=npm_${'aB3'.repeat(12)}`],
@@ -146,14 +146,14 @@ test('thin cells are sampled more often, never above one, and never where nothin
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(100), (percent, scored) => {
       const { probability } = inclusionOf(percent, cell(scored));
-      return probability > 0 && probability <= mostProbable(percent) && probability <= 1;
+      return probability > 0 && probability <= maxProbability(percent) && probability <= 1;
     }),
   );
   expect(inclusionOf(2, cell(0))).toEqual({ sampledBy: 'boost', probability: 0.06 });
   expect(inclusionOf(2, cell(30, true))).toEqual({ sampledBy: 'boost', probability: 0.06 });
   expect(inclusionOf(2, cell(30))).toEqual({ sampledBy: 'rate', probability: 0.02 });
   expect(inclusionOf(2, cell(30, false, { money: 0.43, time: 0.5 })).probability).toBeCloseTo(0.01);
-  expect(mostProbable(0)).toBe(0);
+  expect(maxProbability(0)).toBe(0);
 });
 
 test('the rate keeps the pace of the budget of the month', () => {

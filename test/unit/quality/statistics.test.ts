@@ -3,13 +3,13 @@ import { calibrationBins, calibrationError } from '../../../src/quality/report/c
 import {
   comparePairs,
   discoveries,
-  LEAST_SAMPLE,
+  MIN_SAMPLE_SIZE,
   lengthControlled,
   meanOf,
   quantileOf,
   shareOf,
 } from '../../../src/kernel/statistics';
-import { reportsOf, type ScoredAnswer } from '../../../src/quality/report/quality-report';
+import { buildReports, type ScoredAnswer } from '../../../src/quality/report/quality-report';
 
 const even = (values: readonly number[]) => values.map((value) => ({ value, weight: 1 }));
 const ramp = (count: number, at: number, spread = 1): number[] =>
@@ -34,9 +34,9 @@ const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
 
 describe('figures', () => {
   test('are not given below twenty rows', async () => {
-    const few = even(ramp(LEAST_SAMPLE - 1, 50));
+    const few = even(ramp(MIN_SAMPLE_SIZE - 1, 50));
     expect([meanOf(few), await comparePairs(few), calibrationError([])]).toEqual([null, null, null]);
-    expect(meanOf(even(ramp(LEAST_SAMPLE, 50)))).not.toBeNull();
+    expect(meanOf(even(ramp(MIN_SAMPLE_SIZE, 50)))).not.toBeNull();
   });
 
   test('have an interval, as a table of Student has it', () => {
@@ -111,7 +111,7 @@ describe('every figure has its interval', () => {
 
   test('a quantile, where enough rows lie beyond it', () => {
     const rows = even(Array.from({ length: 40 }, (_, place) => place + 1));
-    expect(quantileOf(rows.slice(1, LEAST_SAMPLE), 0.5)).toBeNull();
+    expect(quantileOf(rows.slice(1, MIN_SAMPLE_SIZE), 0.5)).toBeNull();
     expect(quantileOf(rows, 0.5)).toEqual({ value: 20, low: 14, high: 27 });
     expect(quantileOf(rows, 0.95)).toBeNull();
     expect(quantileOf([...rows, ...rows], 0.95)).toMatchObject({ value: 38 });
@@ -169,7 +169,7 @@ describe('of very many pairs', () => {
       if (isMaking) setImmediate(turn);
     };
     setImmediate(turn);
-    const [report] = await reportsOf(rows, 'model-0');
+    const [report] = await buildReports(rows, 'model-0');
     isMaking = false;
     expect(report?.models.filter(({ difference }) => difference !== null)).toHaveLength(7);
     // Each comparison makes 1,000 resamples of 900 pairs: a turn after every 50,000 draws.
@@ -208,7 +208,7 @@ describe('a report', () => {
     ]);
 
   test('never mixes the scores of two judges', async () => {
-    const reports = await reportsOf(
+    const reports = await buildReports(
       [...pairsOf('old', '2026-10-05', [20, 30]), ...pairsOf('new', '2026-11-02', [80, 90])],
       'reference',
     );
@@ -230,7 +230,7 @@ describe('a report', () => {
   });
 
   test('says how far apart models are, and how often the other one won', async () => {
-    const [report] = await reportsOf(pairsOf('v', '2026-11-02', [80, 90]), 'reference');
+    const [report] = await buildReports(pairsOf('v', '2026-11-02', [80, 90]), 'reference');
     const other = report?.models.find(({ model }) => model === 'other');
     expect(other).toMatchObject({ wins: 30, ties: 0, losses: 0 });
     expect(other?.difference).toMatchObject({ value: 10, pairs: 30, isSignificant: true });
@@ -238,7 +238,7 @@ describe('a report', () => {
   });
 
   test('says nothing of too few', async () => {
-    const [report] = await reportsOf(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
+    const [report] = await buildReports(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
     for (const model of report?.models ?? []) expect(model).toMatchObject({ mean: null, difference: null });
     for (const bucket of report?.buckets ?? [])
       expect(bucket).toMatchObject({ mean: null, cost: null, latencyMs: null });
@@ -250,7 +250,7 @@ describe('a report', () => {
       ...row,
       predicted: row.model === 'other' ? 0.9 : 0.6,
     }));
-    const [report] = await reportsOf(rows, 'reference');
+    const [report] = await buildReports(rows, 'reference');
     expect(report?.calibration).toMatchObject({ accuracy: { value: 1 }, compared: 30 });
     expect(report?.calibration.error?.value).toBeCloseTo(0.1);
   });

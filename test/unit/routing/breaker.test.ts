@@ -1,8 +1,8 @@
-import { Breaker, usualTerms } from '../../../src/routing/health/breaker';
+import { Breaker, defaultBreakerOptions } from '../../../src/routing/health/breaker';
 import { RetryBudget } from '../../../src/routing/health/retry-budget';
 
 /** Rests exactly as long as the terms say. */
-const calm = (): Breaker => new Breaker(usualTerms, () => 0.5);
+const calm = (): Breaker => new Breaker(defaultBreakerOptions, () => 0.5);
 
 const fail = (breaker: Breaker, times: number, now: number): void => {
   for (let call = 0; call < times; call += 1) breaker.failure(now, 0);
@@ -50,7 +50,7 @@ describe('a breaker', () => {
     breaker.failure(5_100, first);
     expect(breaker.state(15_099)).toBe('open');
     const second = breaker.tryAcquire(15_100)!;
-    breaker.answering(second);
+    breaker.responseStarted(second);
     expect(breaker.state(15_200)).toBe('closed');
     // Until that answer is whole, the next failure is enough.
     breaker.failure(15_300, second);
@@ -63,9 +63,9 @@ describe('a breaker', () => {
     const probe = breaker.tryAcquire(5_000)!;
     breaker.failure(5_050, 0);
     breaker.neutral(0);
-    breaker.answering(0);
+    breaker.responseStarted(0);
     expect(breaker.state(5_060)).toBe('open');
-    breaker.answering(probe);
+    breaker.responseStarted(probe);
     expect(breaker.state(5_070)).toBe('closed');
   });
 
@@ -89,7 +89,7 @@ describe('a breaker', () => {
     expect(tries).toEqual([true, false, true, false]);
     breaker.pause(10_000);
     expect(breaker.tryAsLast(9_999)).toBeNull();
-    breaker.answering(breaker.tryAsLast(10_000)!);
+    breaker.responseStarted(breaker.tryAsLast(10_000)!);
     expect(breaker.state(10_001)).toBe('closed');
   });
 
@@ -98,7 +98,7 @@ describe('a breaker', () => {
     fail(breaker, 5, 0);
     const slow = breaker.tryAcquire(5_000)!;
     expect(breaker.tryAsLast(6_000)).not.toBeNull();
-    breaker.answering(slow);
+    breaker.responseStarted(slow);
     expect(breaker.state(6_100)).toBe('closed');
   });
 
@@ -117,7 +117,7 @@ describe('a breaker', () => {
     const second = breaker.tryAcquire(20_000)!;
     const waits = Array.from({ length: 101 }, () => wait(20_001));
     expect(waits.filter((each) => each === null)).toHaveLength(1);
-    breaker.answering(second);
+    breaker.responseStarted(second);
     expect(woken).toBe(101);
   });
 
@@ -138,7 +138,7 @@ describe('a breaker', () => {
 
   test('follows the terms of its provider, and rests a little longer or shorter each time', () => {
     const rests = [0, 1].map((chance) => {
-      const breaker = new Breaker({ ...usualTerms, failures: 2, restMs: 1_000 }, () => chance);
+      const breaker = new Breaker({ ...defaultBreakerOptions, failures: 2, openMs: 1_000 }, () => chance);
       fail(breaker, 2, 0);
       return [800, 1_199, 1_200].map((now) => breaker.state(now));
     });
@@ -148,7 +148,7 @@ describe('a breaker', () => {
     ]);
     const breaker = calm();
     fail(breaker, 1, 0);
-    breaker.follow({ ...usualTerms, failures: 2, restMs: 500 });
+    breaker.reconfigure({ ...defaultBreakerOptions, failures: 2, openMs: 500 });
     fail(breaker, 1, 0);
     expect(breaker.state(0)).toBe('open');
   });

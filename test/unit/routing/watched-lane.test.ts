@@ -1,7 +1,7 @@
 import { fault } from '../../../src/kernel';
-import { usualTerms } from '../../../src/routing/health/breaker';
+import { defaultBreakerOptions } from '../../../src/routing/health/breaker';
 import { LaneEvents } from '../../../src/routing/health/lane-events';
-import type { LaneFailure } from '../../../src/routing/health/lane-facts';
+import type { LaneFailure } from '../../../src/routing/health/lane-types';
 import { LanePermit } from '../../../src/routing/health/lane-permit';
 import { WatchedLane } from '../../../src/routing/health/watched-lane';
 import { Logger } from '../../../src/platform';
@@ -32,7 +32,7 @@ describe('a lane is held to have failed some requests', () => {
     ),
   );
   const fresh = (): WatchedLane =>
-    new WatchedLane({ supplier: 'supplier', model: 'model', region: 'eu' }, usualTerms);
+    new WatchedLane({ supplier: 'supplier', model: 'model', region: 'eu' }, defaultBreakerOptions);
   const fail = (lane: WatchedLane, key: number, times: number, failure: LaneFailure, now = 0): void => {
     const owned = { ...failure, owner: `key ${key}` };
     for (let call = 0; call < times; call += 1)
@@ -103,7 +103,7 @@ describe('a lane is held to have failed some requests', () => {
     const waiting = [1, 2].map((key) => LanePermit.take(lane, key, 0, false, events)!);
     fail(lane, 1, 5, ofRequest);
     const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
-    expect([...waiting, probe].map((permit) => permit.isOvertaken(6_500))).toEqual([true, false, false]);
+    expect([...waiting, probe].map((permit) => permit.isOutdated(6_500))).toEqual([true, false, false]);
   });
 
   test('an answer to any key starts the count anew, and lets its own key in again', () => {
@@ -112,10 +112,10 @@ describe('a lane is held to have failed some requests', () => {
     fail(lane, 1, 4, ofRequest);
     expect(lane.stateFor(1, 0)).toBe('open');
     const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
-    probe.answering(6_500);
+    probe.responseStarted(6_500);
     probe.succeeded(6_500);
     expect(lane.stateFor(1, 6_500)).toBe('closed');
-    expect(lane.own.has(1)).toBe(false);
+    expect(lane.keyBreakers.has(1)).toBe(false);
     for (const key of [2, 3, 4, 5]) fail(lane, key, 1, ofRequest, 6_600);
     expect(lane.stateFor(9, 6_600)).toBe('closed');
   });
@@ -125,7 +125,7 @@ describe('a lane is held to have failed some requests', () => {
     fail(lane, 1, 5, ofLane);
     expect(lane.stateFor(2, 0)).toBe('open');
     const probe = LanePermit.take(lane, 2, 7_000, false, events)!;
-    probe.answering(7_000);
+    probe.responseStarted(7_000);
     expect(lane.stateFor(1, 7_000)).toBe('closed');
     expect(log).toMatchObject([
       {

@@ -4,8 +4,8 @@ import { cohereRerank } from '../../../src/routing/suppliers/cohere-rerank/coher
 import { geminiStyle } from '../../../src/routing/suppliers/gemini/gemini-style';
 import {
   describeSupplierContract,
-  type OutgoingCall,
-  type PreparedCall,
+  type StyleCall,
+  type PreparedStyleCall,
 } from '../../../src/routing/suppliers/kit';
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
@@ -39,13 +39,13 @@ afterAll(async () => {
 const forms: ReadonlySet<string> = new Set(['transcription', 'translation']);
 
 /** The request goes to the simulator, which is as strict as the suppliers it stands for. */
-async function exchange(call: OutgoingCall, prepared: PreparedCall): Promise<void> {
+async function exchange(call: StyleCall, prepared: PreparedStyleCall): Promise<void> {
   // Recordings come as forms; their way is tried in a test of its own.
   if (forms.has(call.operation)) return;
   const url = new URL(prepared.url.pathname, simulator.url);
-  const sent = new SupplierExchange().begin((handler) => pools.dispatch({ ...prepared, url }, handler));
+  const sent = new SupplierExchange().start((handler) => pools.dispatch({ ...prepared, url }, handler));
   const { status, headers } = await sent.head;
-  const body = (await sent.whole()).toString('latin1');
+  const body = (await sent.readBody()).toString('latin1');
   expect([status, status === 200 ? '' : body]).toEqual([200, '']);
   expect(String(headers['content-type']).startsWith('text/event-stream')).toBe(call.stream);
   if (call.stream && call.operation === 'chat') expect(body).toContain('"prompt_tokens"');

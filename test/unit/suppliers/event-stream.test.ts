@@ -1,18 +1,18 @@
 import { crc32 as crcOf } from 'node:zlib';
 import fc from 'fast-check';
 import { Fault } from '../../../src/kernel';
-import { type Frame, FrameReader } from '../../../src/routing/suppliers/bedrock/event-stream';
+import { type EventStreamFrame, FrameReader } from '../../../src/routing/suppliers/bedrock/event-stream';
 import { MessagesUnframer } from '../../../src/routing/suppliers/bedrock/unframe';
 import { assemble, chunkFrame, frame, headerOf, sized } from '../../support/frames';
 
-function read(chunks: readonly Buffer[]): { frames: Frame[]; unfinished: boolean } {
+function read(chunks: readonly Buffer[]): { frames: EventStreamFrame[]; unfinished: boolean } {
   const reader = new FrameReader();
   const frames = chunks.flatMap((chunk) => {
     const found = reader.push(chunk);
     if (found instanceof Fault) throw found;
     return found;
   });
-  return { frames, unfinished: reader.unfinished };
+  return { frames, unfinished: reader.isUnfinished };
 }
 
 test('an empty frame has the checksums of the published example', () => {

@@ -23,7 +23,7 @@ test('only services that validate get what nobody knows', () => {
 
 test('a field of a service is refused in another spelling, too', () => {
   for (const name of [...Object.values(profiles).flatMap(({ own }) => own.chat ?? [])])
-    expect([name, knownFields('chat').meantBy(name.toUpperCase())]).toEqual([name, name]);
+    expect([name, knownFields('chat').lookalikeOf(name.toUpperCase())]).toEqual([name, name]);
 });
 
 test.each([
@@ -40,10 +40,10 @@ test.each([
   ['mode1', undefined],
   ['modell', undefined],
 ])('%j may be taken for %s', (name, meant) => {
-  expect(knownFields('chat').meantBy(name)).toBe(meant);
+  expect(knownFields('chat').lookalikeOf(name)).toBe(meant);
 });
 
 test('inner objects that are read have their names', () => {
-  expect(nestedFields.get('stream_options')?.meantBy('INCLUDE_USAGE')).toBe('include_usage');
-  expect(nestedFields.get('metadata')?.meantBy('Provider')).toBeUndefined();
+  expect(nestedFields.get('stream_options')?.lookalikeOf('INCLUDE_USAGE')).toBe('include_usage');
+  expect(nestedFields.get('metadata')?.lookalikeOf('Provider')).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import type { Credential, LaneView } from '../../../src/catalogue';
-import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
+import { type ParsedJsonObject, readJsonObject } from '../../../src/kernel';
 import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
-import { encodeForm, type OutgoingCall, type SupplierStyle } from '../../../src/routing/suppliers/kit';
+import { encodeForm, type StyleCall, type CoreStyle } from '../../../src/routing/suppliers/kit';
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
 import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
@@ -32,12 +32,12 @@ const lane = (settings: Json = {}, baseUrl = 'https://north.example'): LaneView 
   wire: null,
 });
 
-const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({
+const call = (text: string, more: Partial<StyleCall> = {}): StyleCall => ({
   operation: 'chat',
   wire: openaiStyle.operations((more.lane ?? lane()).provider)[more.operation ?? 'chat'] ?? 'chat',
   lane: lane(),
   credential: bearer,
-  body: { kind: 'json', text: readJsonObject(Buffer.from(text)) as JsonObjectText },
+  body: { kind: 'json', text: readJsonObject(Buffer.from(text)) as ParsedJsonObject },
   stream: false,
   headers: {},
   sessionKey: null,
@@ -46,9 +46,9 @@ const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => (
 });
 
 function sent(
-  style: SupplierStyle,
+  style: CoreStyle,
   body: Json,
-  more: Partial<OutgoingCall> = {},
+  more: Partial<StyleCall> = {},
 ): { body: Json; dropped: string[] } {
   const prepared = style.prepare(call(JSON.stringify({ model: 'asked', ...body }), more));
   const { model: _model, ...rest } = JSON.parse(prepared.body.toString()) as Json;
@@ -216,7 +216,7 @@ test('a secret of the wrong kind is a fault of the configuration', () => {
 });
 
 describe('the messages style', () => {
-  const messages = (headers: OutgoingCall['headers'], credential: Credential = header) =>
+  const messages = (headers: StyleCall['headers'], credential: Credential = header) =>
     messagesStyle.prepare(call('{"max_tokens":9}', { operation: 'messages', headers, credential })).headers;
 
   test("the caller's version and betas pass untouched", () => {
@@ -229,7 +229,7 @@ describe('the messages style', () => {
     const beta = 'thinking-binding-controls-2026-08-01';
     const bound =
       '{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}';
-    const betasWith = (headers: OutgoingCall['headers'], text = bound): unknown =>
+    const betasWith = (headers: StyleCall['headers'], text = bound): unknown =>
       messagesStyle.prepare(call(text, { operation: 'messages', headers })).headers['anthropic-beta'];
     expect(betasWith({})).toBe(beta);
     expect(betasWith({ 'anthropic-beta': 'one, two' })).toBe(`one, two,${beta}`);
@@ -283,7 +283,7 @@ test('bedrock: model and stream stand in the address, version and betas in the b
 
 describe('native', () => {
   const credential: Credential = { kind: 'oauth-pool', id: 'c', accessToken: 't' };
-  const native = (text: string, more: Partial<OutgoingCall> = {}) =>
+  const native = (text: string, more: Partial<StyleCall> = {}) =>
     nativeOauth.prepare(call(text, { operation: 'native', credential, stream: true, ...more }));
 
   test('goes on byte for byte', () => {
@@ -291,7 +291,7 @@ describe('native', () => {
       '{ "model":"upstream","x":[1 , 2],"include":["reasoning.encrypted_content"], "store":false }';
     const asked = call(text, { operation: 'native', credential });
     const prepared = nativeOauth.prepare(asked);
-    expect(asked.body.kind === 'json' && prepared.body.whole === asked.body.text.bytes).toBe(true);
+    expect(asked.body.kind === 'json' && prepared.body.buffer === asked.body.text.bytes).toBe(true);
     expect(prepared.dropped).toEqual([]);
   });
 
@@ -337,7 +337,7 @@ describe('forms', () => {
       }),
     );
     expect(prepared.dropped.map(({ path }) => path)).toEqual(['api_base']);
-    const response = new Response(new Uint8Array(prepared.body.whole), {
+    const response = new Response(new Uint8Array(prepared.body.buffer), {
       headers: { 'content-type': prepared.headers['content-type']! },
     });
     const form = await response.formData();
@@ -355,7 +355,7 @@ describe('forms', () => {
       fields: [[hostile, 'v']],
       files: [{ ...file, name: hostile, type: hostile }],
     });
-    expect(bytes.whole.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
+    expect(bytes.buffer.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
   });
 });
 
@@ -364,7 +364,7 @@ describe('labels that are meant for the gateway', () => {
   const paths = Object.keys(own).map((name) => `metadata.${name}`);
   const messages = { messages: [] };
 
-  test.each<[string, SupplierStyle, Partial<OutgoingCall>]>([
+  test.each<[string, CoreStyle, Partial<StyleCall>]>([
     ['Anthropic', messagesStyle, { operation: 'messages', lane: lane({}, 'https://api.anthropic.com') }],
     ['Bedrock', bedrock, { operation: 'messages' }],
     ['OpenAI', openaiStyle, { lane: lane({ profile: 'openai' }) }],

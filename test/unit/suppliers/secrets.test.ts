@@ -36,14 +36,14 @@ describe('the secrets of a call', () => {
     ['twice in a URL', encodeURIComponent(encodeURIComponent(token))],
     ['in hexadecimal', Buffer.from(token).toString('hex')],
   ])('are blanked %s', (_how, written) => {
-    const blanked = secretsOf(token).blankedText(`before ${written} after`);
+    const blanked = secretsOf(token).redactText(`before ${written} after`);
     expect(blanked.replace(/[\\"]/g, '')).toBe('before [redacted] after');
   });
 
   test('are blanked in base64, wherever they begin there', () => {
     for (const before of ['', 'a', 'ab', 'user:']) {
       const text = Buffer.from(`${before}${token}`).toString('base64');
-      const blanked = secretsOf(token).blankedText(`Basic ${text}`);
+      const blanked = secretsOf(token).redactText(`Basic ${text}`);
       expect(blanked).toContain('[redacted]');
       expect(Buffer.from(blanked.slice(6).replace('[redacted]', ''), 'base64').toString()).not.toContain(
         'secret',
@@ -61,7 +61,7 @@ describe('the secrets of a call', () => {
         const written = [...token].map((letter, at) => spellings[ways[at]!]!(letter)).join('');
         // The text before must not make another text of the beginning.
         const text = `${before.replace(/[\\%&#]/g, '')} ${written} ${after}`;
-        expect(secretsOf(token).blankedText(text)).toContain('[redacted]');
+        expect(secretsOf(token).redactText(text)).toContain('[redacted]');
       }),
       { numRuns: 500 },
     );
@@ -93,22 +93,22 @@ describe('the secrets of a call', () => {
       },
       {},
     );
-    const told = secrets.blankedText(
+    const told = secrets.redactText(
       'AKIAEXAMPLE wJalrXUt FwoGZXIvYXdz 0123abcd4567 header-value access-1 refresh-1 acc-0001 host',
     );
     expect(told).toBe(`${'[redacted] '.repeat(8)}host`);
   });
 
   test('too short to be secrets leave words alone', () => {
-    expect(secretsOf('x').blankedText('xylophone x')).toBe('xylophone x');
-    expect(secretsOf('ollama').blankedText('ollama-cloud says: key ollama is wrong')).toBe(
+    expect(secretsOf('x').redactText('xylophone x')).toBe('xylophone x');
+    expect(secretsOf('ollama').redactText('ollama-cloud says: key ollama is wrong')).toBe(
       'ollama-cloud says: key [redacted] is wrong',
     );
   });
 
   test('leave a failure that does not hold them as it is, and take them out of every part of another', () => {
     const clean = fault('upstream_timeout', { cause: new Error('no answer') });
-    expect(secretsOf(token).blankedFault(clean)).toBe(clean);
+    expect(secretsOf(token).redactFault(clean)).toBe(clean);
     const dirty = fault('invalid_request', {
       message: `bad ${token}`,
       param: token,
@@ -116,7 +116,7 @@ describe('the secrets of a call', () => {
       details: { supplier: { message: token, [token]: [{ code: token }] } },
       cause: new Error(`with ${token}`),
     });
-    const { options } = secretsOf(token).blankedFault(dirty);
+    const { options } = secretsOf(token).redactFault(dirty);
     expect(JSON.stringify(options)).not.toContain('secret');
     expect(options).toMatchObject({ message: 'bad [redacted]', param: '[redacted]', status: 400 });
     expect(options.cause).toBeUndefined();
@@ -131,7 +131,7 @@ describe('the secrets of a call', () => {
       'sk-'.repeat(70_000),
       '&#'.repeat(100_000),
     ])
-      secrets.blankedText(text);
+      secrets.redactText(text);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -1,19 +1,19 @@
 import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
 import { geminiStyle } from '../../../src/routing/suppliers/gemini/gemini-style';
-import { judgeAnswer } from '../../../src/routing/suppliers/kit';
+import { judgeErrorResponse } from '../../../src/routing/suppliers/kit';
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
-import { type ErrorWord, errorWords, meaningOf } from '../../../src/vendors';
+import { type ErrorSign, errorSigns, meaningOf } from '../../../src/vendors';
 import { bodyOf, styleOf } from '../../support/vendor-errors';
 
 const styles = [openaiStyle, messagesStyle, geminiStyle, bedrock];
 
-const read = (row: ErrorWord, body: object, status = row.status): string => {
+const read = (row: ErrorSign, body: object, status = row.status): string => {
   const style = styles.find(({ name }) => name === styleOf(row))!;
-  return judgeAnswer(style, { status, headers: {}, body: Buffer.from(JSON.stringify(body)) }).kind;
+  return judgeErrorResponse(style, { status, headers: {}, body: Buffer.from(JSON.stringify(body)) }).kind;
 };
-const named = errorWords.map((row) => [`${row.vendor} ${row.by} ${String(row.match)}`, row] as const);
-const worded = errorWords.filter(({ by, means }) => by === 'words' && means === 'account');
+const named = errorSigns.map((row) => [`${row.vendor} ${row.by} ${String(row.match)}`, row] as const);
+const worded = errorSigns.filter(({ by, means }) => by === 'words' && means === 'account');
 
 test.each(named)('%s', (_name, row) => {
   expect(read(row, bodyOf(row))).toBe(row.means);

@@ -1,5 +1,5 @@
 import type { DialectName } from '#extension';
-import { requestFields, storedPlaces } from '../../../src/vendors';
+import { requestFields, storedIdFields } from '../../../src/vendors';
 
 /** Ids that no supplier looks up in its account for a key, and why. */
 const others: Readonly<Record<DialectName, Readonly<Record<string, string>>>> = {
@@ -48,7 +48,7 @@ test.each(Object.keys(others) as DialectName[])('every id in a request of %s is 
       (name) =>
         /(^|_)(ids?|conversation|thread)$/.test(name) &&
         others[dialect][`${holder}.${name}`] === undefined &&
-        storedPlaces[dialect].get(holder)?.some((place) => place.name === name) !== true,
+        storedIdFields[dialect].get(holder)?.some((place) => place.name === name) !== true,
     ),
   );
   expect(undecided).toEqual([]);
@@ -58,7 +58,7 @@ test.each(Object.keys(others) as DialectName[])(
   'every place of stored content in %s is a known field',
   (dialect) => {
     const { names } = requestFields[dialect];
-    const places = [...storedPlaces[dialect]].flatMap(([holder, list]) =>
+    const places = [...storedIdFields[dialect]].flatMap(([holder, list]) =>
       list.map(({ name }) => [holder, name]),
     );
     expect(places.length).toBeGreaterThan(1);

@@ -120,6 +120,6 @@ test.each([
 });
 
 test('a count has no line between two whole numbers', () => {
-  expect(barChart({ ...chart([[0, 1]]), whole: true }).scale).toEqual(['$1', '$0']);
-  expect(barChart({ ...chart([[0, 3]]), whole: true }).scale).toEqual(['$3', '$2', '$1', '$0']);
+  expect(barChart({ ...chart([[0, 1]]), isCount: true }).scale).toEqual(['$1', '$0']);
+  expect(barChart({ ...chart([[0, 3]]), isCount: true }).scale).toEqual(['$3', '$2', '$1', '$0']);
 });

@@ -29,10 +29,10 @@ const forPrograms = [
   'src/billing/engine/escrow/refusal.ts',
   'src/catalogue/rerate.ts',
   'src/keys/key-directory.ts',
-  'src/keys/key-gate.ts',
+  'src/keys/key-authenticator.ts',
   'src/keys/rate/rate-limiter.service.ts',
   'src/portal/billing/webhook.controller.ts',
-  'src/portal/public/api-docs/descriptions.ts',
+  'src/portal/public/api-docs/api-descriptions.ts',
   'src/web/guards/service-key.guard.ts',
   'src/web/idempotency/idempotency.ts',
 ];

@@ -1,4 +1,4 @@
-import { done } from '../../../src/web/routes/done';
+import { done } from '../../../src/web/routes/action-result';
 
 // "done(to) is an open redirect"
 test.each([

@@ -1,4 +1,4 @@
-import { parseBody } from '../../../src/web/portal-body';
+import { parseBody } from '../../../src/web/portal-body.interceptor';
 
 const form = (text: string | Buffer): unknown =>
   parseBody(Buffer.from(text), 'application/x-www-form-urlencoded');

@@ -4,7 +4,7 @@ import { HOST, Inject, Injectable } from '@switchboard/extension/nest';
 export const kinds = ['department', 'project'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** A department or project, the cost centre that it belongs to, and what it cost in a month. */
+/** A department or project, its cost centre, and its cost in a month. */
 export interface Assignment {
   readonly id: number;
   readonly kind: Kind;
@@ -21,8 +21,8 @@ export interface ReportLine {
   readonly cost_usd: string;
 }
 
-/** A project counts before the department of its key, so that no request is counted twice. */
-const assigned = `
+/** A project takes precedence over the department of its key, so that no request is counted twice. */
+const assignedRequests = `
   FROM contract.request r
   CROSS JOIN LATERAL (
     SELECT a.id, a.cost_centre FROM assignment a
@@ -32,25 +32,25 @@ const assigned = `
   ) a
   WHERE r.created_at >= $1::date AND r.created_at < $1::date + interval '1 month'`;
 
-/** The rows of the extension's own tables, joined with the views that the host publishes. */
+/** Rows of the extension's own tables, joined with the views that the host publishes. */
 @Injectable()
 export class CostCentres {
   constructor(@Inject(HOST) private readonly host: Host<undefined, 'db'>) {}
 
-  /** The first day of a month says which month. */
+  /** `month` is the first day of the month. */
   list(organisationId: number, month: string): Promise<Assignment[]> {
     return this.host.ports.db.query<Assignment>(
       `SELECT s.id, s.kind, s.number, s.cost_centre, coalesce(c.requests, 0)::integer AS requests,
               coalesce(c.cost_usd, 0)::text AS cost_usd
          FROM assignment s
-         LEFT JOIN (SELECT a.id, count(*) AS requests, sum(r.cost_usd) AS cost_usd ${assigned}
+         LEFT JOIN (SELECT a.id, count(*) AS requests, sum(r.cost_usd) AS cost_usd ${assignedRequests}
                        AND r.organisation_id = $2 GROUP BY a.id) c ON c.id = s.id
         WHERE s.organisation_id = $2 ORDER BY s.cost_centre, s.kind, s.number`,
       [month, organisationId],
     );
   }
 
-  /** Answers the cost centre of before; null where there was none. */
+  /** Returns the previous cost centre; null if there was none. */
   async assign(
     organisationId: number,
     kind: Kind,
@@ -66,7 +66,7 @@ export class CostCentres {
     return assignment?.before ?? null;
   }
 
-  /** Answers what was removed; undefined where the organisation has no such assignment. */
+  /** Returns the removed assignment; undefined if the organisation has none with this id. */
   async remove(organisationId: number, id: number): Promise<Assignment | undefined> {
     const [removed] = await this.host.ports.db.query<Assignment>(
       'DELETE FROM assignment WHERE organisation_id = $1 AND id = $2 RETURNING *',
@@ -75,11 +75,11 @@ export class CostCentres {
     return removed;
   }
 
-  /** Keeps the sums of a month, and answers them. A month that was reported stays as it was. */
+  /** Stores and returns the sums of a month. A month that was reported before stays unchanged. */
   async report(month: string): Promise<ReportLine[]> {
     await this.host.ports.db.query(
       `INSERT INTO report (organisation_id, month, cost_centre, requests, cost_usd)
-       SELECT r.organisation_id, $1::date, a.cost_centre, count(*), sum(r.cost_usd) ${assigned}
+       SELECT r.organisation_id, $1::date, a.cost_centre, count(*), sum(r.cost_usd) ${assignedRequests}
           AND NOT EXISTS (SELECT FROM report p WHERE p.organisation_id = r.organisation_id AND p.month = $1::date)
         GROUP BY r.organisation_id, a.cost_centre
        ON CONFLICT DO NOTHING`,

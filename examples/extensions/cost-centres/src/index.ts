@@ -2,7 +2,7 @@ import { defineExtension } from '@switchboard/extension';
 import { CostCentresModule } from './pages';
 import { reportCommand, reportJob } from './report';
 
-/** Costs of departments and projects by the cost centres of a company's books. */
+/** Reports the costs of departments and projects by cost centre. */
 export default defineExtension({
   id: 'cost-centres',
   version: '1.0.0',

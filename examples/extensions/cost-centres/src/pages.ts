@@ -20,7 +20,7 @@ import { monthAt } from './report';
 
 const home = '/x/cost-centres';
 
-/** Forms are printed with these bounds, and refused by them. */
+/** The form on the page uses these limits, and the server validates them. */
 class AssignmentForm {
   @Takes(field.oneOf(kinds))
   kind: Kind;
@@ -32,7 +32,7 @@ class AssignmentForm {
   cost_centre: string;
 }
 
-/** The organisation that is looked at; null for an operator who has chosen none in the admin view. */
+/** Organisation that is shown; null for an operator who has chosen none in the admin view. */
 const organisationOf = ({ scope, organisationId }: Reader): number | null =>
   scope.kind === 'organisation' ? scope.organisationId : organisationId;
 
@@ -62,7 +62,7 @@ class CostCentresController {
   @Action('assignments', Access.role('org_admin'), { audit: 'assigned' })
   async assign(@Body() form: AssignmentForm, @TheReader() reader: Reader): Promise<object> {
     const { kind, number, cost_centre: costCentre } = form;
-    const before = await this.centres.assign(ownOrganisation(reader), kind, number, costCentre);
+    const previous = await this.centres.assign(ownOrganisation(reader), kind, number, costCentre);
     const what = nameOf(form, reader);
     return done(
       home,
@@ -70,7 +70,7 @@ class CostCentresController {
       {
         told: 'assigned',
         values: { what, costCentre },
-        record: { id: `${kind} ${number}`, label: what, changes: { cost_centre: [before, costCentre] } },
+        record: { id: `${kind} ${number}`, label: what, changes: { cost_centre: [previous, costCentre] } },
       },
     );
   }
@@ -79,7 +79,7 @@ class CostCentresController {
   async remove(@PathId('id') id: number, @TheReader() reader: Reader): Promise<object> {
     const removed = await this.centres.remove(ownOrganisation(reader), id);
     if (removed === undefined) throw fault('not_found');
-    const { kind, number, cost_centre: before } = removed;
+    const { kind, number, cost_centre: previous } = removed;
     const what = nameOf(removed, reader);
     return done(
       home,
@@ -87,7 +87,7 @@ class CostCentresController {
       {
         told: 'removed',
         values: { what },
-        record: { id: `${kind} ${number}`, label: what, changes: { cost_centre: [before, null] } },
+        record: { id: `${kind} ${number}`, label: what, changes: { cost_centre: [previous, null] } },
       },
     );
   }

@@ -1,7 +1,7 @@
 import type { Command, Host, Job } from '@switchboard/extension';
 import { CostCentres, type ReportLine } from './cost-centres';
 
-/** The first day of this month in UTC, or of one that is so many months away. */
+/** Returns the first day of the current month in UTC, or of one that is `months` away. */
 export function monthAt(now: Date, months = 0): string {
   const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
   return first.toISOString().slice(0, 10);
@@ -12,7 +12,7 @@ const textOf = (lines: readonly ReportLine[]): string =>
     .map((line) => `${line.organisation}\t${line.cost_centre}\t${line.requests}\t${line.cost_usd}\n`)
     .join('');
 
-/** On the first day of each month, the one before is summed up. */
+/** Sums up the previous month on the first day of each month. */
 export const reportJob = (host: Host<undefined, 'db'>): Job => ({
   name: 'report',
   cron: '0 5 1 * *',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import request from 'supertest';
-// First: it lends the decorators that the classes below are made with.
+// Imported first, because it provides the decorators of the classes below.
 import { createTestHost } from '@switchboard/extension/testing';
 
 const { default: extension } = await import('../dist/index.js');

@@ -1,20 +1,19 @@
 import type { SupplierFault, Unframer } from '@switchboard/extension';
 
-/** How an answer ended, and what it is billed for. */
 interface Ending {
   readonly why: string;
   readonly read: number;
   readonly wrote: number;
 }
 
-/** A line of a stream: some more text, the end, or a problem in place of the end. */
+/** A line of a stream: more text, the end, or a problem instead of the end. */
 type Line = { readonly says: string } | { readonly done: Ending } | { readonly problem: string };
 
-const broken = (message: string): SupplierFault => ({ code: 'upstream_invalid_response', message });
+const invalidResponse = (message: string): SupplierFault => ({ code: 'upstream_invalid_response', message });
 
 const finishReason = ({ why }: Ending): string => (why === 'limit' ? 'length' : 'stop');
 
-/** The gateway bills what stands here, and refuses an answer whose numbers cannot be. */
+/** The gateway bills these numbers, and rejects a response whose numbers are impossible. */
 const usageOf = ({ read, wrote }: Ending) => ({
   prompt_tokens: read,
   completion_tokens: wrote,
@@ -25,10 +24,10 @@ const head = () => ({ id: 'echo', created: Math.floor(Date.now() / 1_000), model
 
 /** `{"says":"…","why":"done","read":12,"wrote":5}` in the chat dialect. */
 export function chatAnswer(text: string): Uint8Array | SupplierFault {
-  const answer = parsed(text) as (Partial<Ending> & { readonly says?: unknown }) | null;
+  const answer = parseObject(text) as (Partial<Ending> & { readonly says?: unknown }) | null;
   const says = answer?.says;
   if (answer === null || typeof says !== 'string' || !isEnding(answer))
-    return broken('This is no answer of echo.');
+    return invalidResponse('This is no answer of echo.');
   const message = { role: 'assistant', content: says };
   return bytesOf(
     JSON.stringify({
@@ -40,7 +39,7 @@ export function chatAnswer(text: string): Uint8Array | SupplierFault {
   );
 }
 
-/** Lines of JSON become events of the chat dialect. Bytes come in pieces that end anywhere, also within a character. */
+/** Converts lines of JSON to events of the chat dialect. Chunks can end anywhere, even within a character. */
 export class ChatStream implements Unframer {
   private readonly decoder = new TextDecoder();
   private readonly head = head();
@@ -52,7 +51,7 @@ export class ChatStream implements Unframer {
     this.rest = lines.pop() ?? '';
     let events = '';
     for (const line of lines) {
-      const event = this.eventOf(parsed(line) as Line | null);
+      const event = this.eventOf(parseObject(line) as Line | null);
       if (typeof event !== 'string') return event;
       events += event;
     }
@@ -65,10 +64,10 @@ export class ChatStream implements Unframer {
   }
 
   private eventOf(line: Line | null): string | SupplierFault {
-    if (line === null) return broken('A line of the stream is no JSON.');
+    if (line === null) return invalidResponse('A line of the stream is no JSON.');
     if ('problem' in line) return { code: 'upstream_error', message: `Echo stopped: ${line.problem}` };
     if ('says' in line) return this.event([{ index: 0, delta: { content: line.says } }]);
-    if (!isEnding(line.done)) return broken('The stream does not say what it is billed for.');
+    if (!isEnding(line.done)) return invalidResponse('The stream does not say what it is billed for.');
     this.isDone = true;
     const last = this.event([{ index: 0, delta: {}, finish_reason: finishReason(line.done) }]);
     return `${last}${this.event([], usageOf(line.done))}data: [DONE]\n\n`;
@@ -83,7 +82,7 @@ export class ChatStream implements Unframer {
 const isEnding = (value: Partial<Ending> | undefined): value is Ending =>
   typeof value?.why === 'string' && Number.isSafeInteger(value.read) && Number.isSafeInteger(value.wrote);
 
-function parsed(text: string): object | null {
+function parseObject(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' ? value : null;

@@ -4,12 +4,11 @@ import { echoRequest } from './request';
 import { signature } from './signature';
 
 /**
- * The three kinds of conversation are all asked for in the chat dialect: the gateway translates messages and responses
- * to it and back, so that we translate one dialect only.
+ * All three kinds of conversation use the chat dialect: the gateway converts messages and responses to and from it, so
+ * that we convert only one dialect.
  */
 const operations: Operations = { chat: 'chat', messages: 'chat', responses: 'chat' };
 
-/** Echo has one word for each of its problems. */
 const meanings: Readonly<Record<string, SupplierError['kind']>> = {
   busy: 'overloaded',
   'bad-signature': 'auth',
@@ -20,22 +19,21 @@ const meanings: Readonly<Record<string, SupplierError['kind']>> = {
 
 export const echoStyle: SupplierStyle = {
   name: 'echo',
-  // Two parts, an id and a secret, which is what a key that signs has.
+  // A signing key has two parts, an id and a secret.
   credential: 'sigv4',
   needsCredential: () => true,
   operations: () => operations,
 
-  // Echo refuses fields that it does not know, and we send it only those that it does.
+  // Echo rejects unknown fields, and we send only those that it knows.
   fields: () => ({ validates: false, own: () => [] }),
 
-  // How the gateway is to write a chat request before we get it.
   target: ({ upstreamModel }) => ({
     model: upstreamModel,
     limitField: 'max_tokens',
     developerRole: false,
   }),
 
-  // A chat request becomes a request of echo. It may go to the provider's own address and nowhere else.
+  // Converts a chat request to a request of echo. It can only be sent to the provider's own origin.
   prepare({ lane, body, stream, maxOutputTokens, credential, now }) {
     if (body.kind !== 'json' || credential?.kind !== 'sigv4') throw new Error('echo takes signed JSON');
     const { request, dropped } = echoRequest(body.text.body, {
@@ -53,7 +51,7 @@ export const echoStyle: SupplierStyle = {
     };
   },
 
-  // The gateway acts by the kind of a refusal: `overloaded` tries another lane, `invalid` tells the caller.
+  // The gateway acts on the kind of error: `overloaded` tries another lane, `invalid` is reported to the caller.
   readError(body) {
     if (typeof body !== 'object' || body === null) return undefined;
     const { problem, says } = body as { readonly problem?: unknown; readonly says?: unknown };
@@ -66,9 +64,7 @@ export const echoStyle: SupplierStyle = {
     };
   },
 
-  // A whole answer of echo becomes a whole answer of the chat dialect,
   unwrap: (body) => chatAnswer(new TextDecoder().decode(body)),
 
-  // and a stream of its lines becomes a stream of events.
   unframer: () => new ChatStream(),
 };

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { SigningCredential } from '@switchboard/extension';
 
-/** Echo knows who asks by a signature over what is asked: a request that somebody copies is of no use a minute later. */
+/** Signs a request, so that echo can identify the caller. A copied request becomes invalid after a minute. */
 export function signature(
   { accessKeyId, secretAccessKey }: SigningCredential,
   path: string,

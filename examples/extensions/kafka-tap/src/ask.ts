@@ -4,19 +4,19 @@ import { addAbortSignal } from 'node:stream';
 import { connect as connectEncrypted } from 'node:tls';
 import { Reader, Writer } from './wire';
 
-const LARGEST_ANSWER = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-export interface Question {
+export interface BrokerRequest {
   readonly api: number;
   readonly version: number;
   readonly body: Buffer;
 }
 
-/** Asks a broker one thing, on a connection that is opened for it. */
-export async function ask(
+/** Sends one request to a broker, on a connection of its own. */
+export async function sendRequest(
   broker: string,
   isEncrypted: boolean,
-  { api, version, body }: Question,
+  { api, version, body }: BrokerRequest,
   signal: AbortSignal,
 ): Promise<Reader> {
   const [host = '', port = ''] = broker.split(':');
@@ -27,13 +27,13 @@ export async function ask(
     await once(socket, isEncrypted ? 'secureConnect' : 'connect');
     const head = new Writer().int16(api).int16(version).int32(1).text('switchboard');
     socket.write(new Writer().buffer(Buffer.concat([head.bytes, body])).bytes);
-    let answer = Buffer.alloc(0);
+    let response = Buffer.alloc(0);
     for await (const piece of socket) {
-      answer = Buffer.concat([answer, piece as Buffer]);
-      // Its size and the number of the request stand in front.
-      if (answer.length >= 8 && answer.length >= 4 + answer.readInt32BE(0))
-        return new Reader(answer.subarray(8));
-      if (answer.length > LARGEST_ANSWER) break;
+      response = Buffer.concat([response, piece as Buffer]);
+      // The size and the number of the request come first.
+      if (response.length >= 8 && response.length >= 4 + response.readInt32BE(0))
+        return new Reader(response.subarray(8));
+      if (response.length > MAX_RESPONSE_BYTES) break;
     }
     throw new Error('the broker ended before its answer was whole');
   } finally {

@@ -1,5 +1,5 @@
 import { defineExtension, type SettledRecord, type StandardSchema, type Tap } from '@switchboard/extension';
-import { KafkaProducer, type Producer, type Target } from './producer';
+import { KafkaProducer, type Producer, type KafkaTarget } from './producer';
 
 /*
  * A tap in four steps:
@@ -12,8 +12,8 @@ import { KafkaProducer, type Producer, type Target } from './producer';
  * 4. A record may come twice, for example when a node is killed in between. Its request_id tells.
  */
 
-/** Any Standard Schema will do, such as one of Zod. This one needs no package. */
-const settings: StandardSchema<Target> = {
+/** Any Standard Schema works, such as one of Zod. This one needs no package. */
+const settings: StandardSchema<KafkaTarget> = {
   '~standard': {
     version: 1,
     vendor: 'kafka-tap',

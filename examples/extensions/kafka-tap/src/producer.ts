@@ -1,14 +1,14 @@
-import { ask } from './ask';
+import { sendRequest } from './ask';
 import { type Message, type Reader, recordBatch, Writer } from './wire';
 
-/** All that the tap asks of Kafka: put a library in place of the class below if you have one. */
+/** Everything that the tap needs of Kafka: replace the class below with a library if you have one. */
 export interface Producer {
-  /** It is fulfilled once every replica that is in sync has all messages. */
+  /** Resolves once every in-sync replica has all messages. */
   send(messages: readonly Message[], signal: AbortSignal): Promise<void>;
 }
 
-export interface Target {
-  /** Each as host:port; any of them tells of the others. */
+export interface KafkaTarget {
+  /** Each as host:port; any of them knows the others. */
   readonly brokers: readonly string[];
   readonly topic: string;
   readonly isEncrypted: boolean;
@@ -18,12 +18,12 @@ const [METADATA, PRODUCE] = [3, 0];
 const ALL_IN_SYNC = -1;
 const BROKER_TIMEOUT_MS = 8_000;
 
-/** Speaks Metadata 1 and Produce 3, which every broker from 0.11 up to 4 understands. */
+/** Uses Metadata 1 and Produce 3, which every broker from 0.11 to 4 supports. */
 export class KafkaProducer implements Producer {
-  /** The broker that leads each partition, as host:port; null until it was asked. */
+  /** Leader of each partition, as host:port; null until it is known. */
   private leaders: readonly string[] | null = null;
 
-  constructor(private readonly target: Target) {}
+  constructor(private readonly target: KafkaTarget) {}
 
   async send(messages: readonly Message[], signal: AbortSignal): Promise<void> {
     try {
@@ -34,7 +34,7 @@ export class KafkaProducer implements Producer {
       );
       await Promise.all(sent);
     } catch (error) {
-      // Another broker may lead by now: that is asked anew the next time.
+      // Another broker might lead by now; the leaders are queried again next time.
       this.leaders = null;
       throw error;
     }
@@ -46,7 +46,9 @@ export class KafkaProducer implements Producer {
     let failure: unknown;
     for (const broker of brokers) {
       try {
-        return leadersIn(await ask(broker, isEncrypted, { api: METADATA, version: 1, body }, signal));
+        return readLeaders(
+          await sendRequest(broker, isEncrypted, { api: METADATA, version: 1, body }, signal),
+        );
       } catch (error) {
         failure = error;
       }
@@ -58,38 +60,43 @@ export class KafkaProducer implements Producer {
     const { topic, isEncrypted } = this.target;
     const request = new Writer().int16(-1).int16(ALL_IN_SYNC).int32(BROKER_TIMEOUT_MS);
     request.int32(1).text(topic).int32(1).int32(partition).buffer(recordBatch(messages));
-    const answer = await ask(leader, isEncrypted, { api: PRODUCE, version: 3, body: request.bytes }, signal);
-    answer.skip(4);
-    answer.text();
-    answer.skip(8);
-    const code = answer.int16();
+    const response = await sendRequest(
+      leader,
+      isEncrypted,
+      { api: PRODUCE, version: 3, body: request.bytes },
+      signal,
+    );
+    response.skip(4);
+    response.text();
+    response.skip(8);
+    const code = response.int16();
     if (code !== 0) throw new Error(`the broker refused partition ${partition} with code ${code}`);
   }
 }
 
-/** The same key always has the same partition, as long as the topic keeps their number. */
+/** A key always has the same partition, as long as the topic keeps their number. */
 const partitionOf = (key: string, partitions: number): number =>
   Buffer.from(key).reduce((hash, byte) => (Math.imul(hash, 31) + byte) >>> 0, 0) % partitions;
 
-function leadersIn(answer: Reader): readonly string[] {
+function readLeaders(response: Reader): readonly string[] {
   const brokers = new Map<number, string>();
-  answer.array(() => {
-    brokers.set(answer.int32(), `${answer.text()}:${answer.int32()}`);
-    return answer.text();
+  response.array(() => {
+    brokers.set(response.int32(), `${response.text()}:${response.int32()}`);
+    return response.text();
   });
-  answer.skip(4);
+  response.skip(4);
   const leaders: string[] = [];
-  answer.array(() => {
-    const code = answer.int16();
+  response.array(() => {
+    const code = response.int16();
     if (code !== 0) throw new Error(`the broker does not know the topic, with code ${code}`);
-    answer.text();
-    answer.skip(1);
-    answer.array(() => {
-      answer.skip(2);
-      const [partition, leader] = [answer.int32(), brokers.get(answer.int32())];
+    response.text();
+    response.skip(1);
+    response.array(() => {
+      response.skip(2);
+      const [partition, leader] = [response.int32(), brokers.get(response.int32())];
       if (leader === undefined) throw new Error(`partition ${partition} has no leader`);
       leaders[partition] = leader;
-      for (let list = 0; list < 2; list += 1) answer.array(answer.int32);
+      for (let list = 0; list < 2; list += 1) response.array(response.int32);
     });
   });
   if (leaders.length === 0) throw new Error('the topic has no partitions');

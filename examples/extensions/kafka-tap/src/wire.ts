@@ -1,4 +1,4 @@
-/** Writes what Kafka's protocol is made of; all numbers are big-endian. */
+/** Writes the data types of Kafka's protocol; all numbers are big-endian. */
 export class Writer {
   private readonly pieces: Buffer[] = [];
 
@@ -18,11 +18,12 @@ export class Writer {
     return this;
   }
 
-  /** Seven bits a byte, and the sign in the lowest bit of all. */
+  /** Seven bits per byte, with the sign in the lowest bit. */
   varint(value: number): this {
-    let left = value < 0 ? -2 * value - 1 : 2 * value;
-    for (; left > 127; left = Math.floor(left / 128)) this.raw(Buffer.of((left % 128) + 128));
-    return this.raw(Buffer.of(left));
+    let remaining = value < 0 ? -2 * value - 1 : 2 * value;
+    for (; remaining > 127; remaining = Math.floor(remaining / 128))
+      this.raw(Buffer.of((remaining % 128) + 128));
+    return this.raw(Buffer.of(remaining));
   }
 
   private add(size: number, write: (buffer: Buffer) => unknown): this {
@@ -51,23 +52,23 @@ export class Reader {
 export interface Message {
   readonly key: string;
   readonly value: string;
-  /** In milliseconds since 1970. */
+  /** In ms since 1970. */
   readonly at: number;
 }
 
-/** The messages as a broker stores them: a record batch of version 2. */
+/** Encodes messages as a record batch of version 2. */
 export function recordBatch(messages: readonly Message[]): Buffer {
   const times = messages.map(({ at }) => at);
   const first = times[0] ?? 0;
   const content = new Writer().int16(0).int32(messages.length - 1);
   content.int64(first).int64(Math.max(...times));
-  // No producer has a number: what is sent twice is stored twice.
+  // Without a producer id, a message that is sent twice is stored twice.
   content.int64(-1).int16(-1).int32(-1).int32(messages.length);
-  for (const [place, { key, value, at }] of messages.entries()) {
+  for (const [index, { key, value, at }] of messages.entries()) {
     const record = new Writer()
       .int8(0)
       .varint(at - first)
-      .varint(place);
+      .varint(index);
     for (const text of [key, value]) record.varint(Buffer.byteLength(text)).raw(Buffer.from(text));
     record.varint(0);
     content.varint(record.bytes.length).raw(record.bytes);

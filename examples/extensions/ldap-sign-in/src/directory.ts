@@ -4,16 +4,15 @@ import type { DirectorySettings } from './settings';
 
 const [SUCCESS, WRONG_NAME_OR_PASSWORD] = [0, 49];
 
-/** The entry of a person is searched for; then the directory is asked whether the password opens that entry. */
+/** Searches for the user's entry, and then binds with the password to check it. */
 export async function authenticate(
   directory: DirectorySettings,
   { name, password }: TypedPassword,
   signal: AbortSignal,
 ): Promise<PersonProfile | null> {
-  // With an empty password a directory lets in nobody and says success; some read up to a zero byte only.
+  // With an empty password a directory reports success without a sign-in; some read only up to a zero byte.
   if (name === '' || password === '' || password.includes('\0')) return null;
   const [entry, another] = await entriesOf(directory, name, signal);
-  // A name that two people have is nobody's.
   if (entry === undefined || another !== undefined) return null;
   const profile = profileOf(entry, directory.subjectAttribute);
   const code = await converse(directory, signal, (session) => session.bind(entry.dn, password));
@@ -26,7 +25,7 @@ const entriesOf = (directory: DirectorySettings, name: string, signal: AbortSign
   converse(directory, signal, async (session) => {
     const { bindDn, bindPassword, base, nameAttribute, subjectAttribute } = directory;
     const code = bindDn === '' ? SUCCESS : await session.bind(bindDn, bindPassword);
-    // This is never null: the password of that account was not typed by a person.
+    // Throws instead of returning null: the user did not type the password of this account.
     if (code !== SUCCESS) throw new Error(`the directory refused our own account with result ${code}`);
     return session.search(base, nameAttribute, name, [subjectAttribute, 'mail', 'displayName', 'cn']);
   });
@@ -38,13 +37,13 @@ function profileOf({ attributes }: Entry, subjectAttribute: string): PersonProfi
   return {
     subject: subjectAttribute === 'objectGUID' ? guidOf(subject) : subject.toString('utf8').toLowerCase(),
     email: text('mail'),
-    // The company itself writes the addresses of its people into its directory.
+    // The company itself maintains the addresses in its directory.
     emailVerified: text('mail') !== null,
     displayName: text('displayname') ?? text('cn'),
   };
 }
 
-/** Sixteen bytes as Active Directory's own tools show them: the first three numbers have their last byte first. */
+/** Formats sixteen bytes as Active Directory's own tools do: the first three numbers are little-endian. */
 function guidOf(bytes: Buffer): string {
   if (bytes.length !== 16) throw new Error('an objectGUID has sixteen bytes');
   const [first, second] = [Buffer.from(bytes.subarray(0, 4)), Buffer.from(bytes.subarray(4, 8))];

@@ -3,8 +3,8 @@ import { authenticate } from './directory';
 import { settings } from './settings';
 
 /**
- * The host shows the form, counts attempts, and then calls authenticate(). It gives a person, or null where name or
- * password is wrong, or throws where that could not be found out.
+ * The host shows the form, counts attempts, and then calls authenticate(). It returns a user, or null if name or
+ * password is wrong, or throws if that could not be determined.
  */
 export default defineExtension({
   id: 'ldap-sign-in',

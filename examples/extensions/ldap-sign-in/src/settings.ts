@@ -1,12 +1,12 @@
 import type { StandardSchema } from '@switchboard/extension';
-import type { Target } from './session';
+import type { LdapTarget } from './session';
 
-export interface DirectorySettings extends Target {
+export interface DirectorySettings extends LdapTarget {
   readonly label: string;
-  /** People are searched for below this entry, by the attribute that they type as their name. */
+  /** Entry below which users are searched, by the attribute that they type as their name. */
   readonly base: string;
   readonly nameAttribute: string;
-  /** It stays as it is when a person gets another name or address. */
+  /** Attribute that never changes when a user gets another name or address. */
   readonly subjectAttribute: string;
   readonly bindDn: string;
   readonly bindPassword: string;
@@ -21,30 +21,29 @@ export const settings: StandardSchema<DirectorySettings> = {
       const { url = '', base = '', ca, allowPlain, ...more } = given as Record<string, string | undefined>;
       const { bindDn = '', bindPassword = '', label = 'Company directory' } = more;
       const { nameAttribute = 'uid', subjectAttribute = 'entryUUID' } = more;
-      const target = targetOf(url);
-      const mayBePlain = allowPlain === 'true' || /^(localhost|127\.[\d.]+|::1)$/.test(target.host);
+      const target = parseUrl(url);
+      const isPlainAllowed = allowPlain === 'true' || /^(localhost|127\.[\d.]+|::1)$/.test(target.host);
       const checks = {
         url: [target.host !== '', 'expected ldaps://host or ldaps://host:port'],
-        allowPlain: [target.isEncrypted || mayBePlain, 'ldap:// shows passwords to the network'],
+        allowPlain: [target.isEncrypted || isPlainAllowed, 'ldap:// shows passwords to the network'],
         base: [base !== '', 'expected the name of an entry, such as ou=people,dc=acme,dc=example'],
         nameAttribute: [/^[a-z][a-z0-9-]*$/i.test(nameAttribute), 'expected the name of an attribute'],
         subjectAttribute: [/^(entryUUID|objectGUID)$/.test(subjectAttribute), 'entryUUID | objectGUID'],
         bindPassword: [(bindDn === '') === (bindPassword === ''), 'bindDn and bindPassword go together'],
         ca: [ca?.includes('-----BEGIN CERTIFICATE-----') ?? true, 'expected certificates in PEM'],
       } as const;
-      const faults = Object.entries(checks).filter(([, [isRight]]) => !isRight);
-      const issues = faults.map(([name, [, message]]) => ({ path: [name], message }));
+      const failures = Object.entries(checks).filter(([, [isRight]]) => !isRight);
+      const issues = failures.map(([name, [, message]]) => ({ path: [name], message }));
       if (issues.length > 0) return { issues };
       return { value: { ...target, ca, label, base, nameAttribute, subjectAttribute, bindDn, bindPassword } };
     },
   },
 };
 
-function targetOf(text: string): Target {
+function parseUrl(text: string): LdapTarget {
   const isRight = /^ldaps?:\/\/[^/?#@]+\/?$/i.test(text) && URL.canParse(text);
   const { protocol, hostname, port } = new URL(isRight ? text : 'ldaps:');
   const isEncrypted = protocol === 'ldaps:';
-  // An IPv6 address stands in brackets.
   const host = hostname.replace(/^\[|\]$/g, '');
   return { host, port: Number(port) || (isEncrypted ? 636 : 389), isEncrypted };
 }

@@ -2,18 +2,20 @@ import type { MaskedSpan } from '@switchboard/extension';
 import type { Finder } from './find';
 import type { Placeholder } from './placeholders';
 
-/** No find is longer, what has to follow it included: see `find.ts`. */
-export const LONGEST = 128;
+/** Maximum length of a match, including required lookahead: see `find.ts`. */
+export const MAX_MATCH_LENGTH = 128;
 
 export type FindSpans = (text: string) => readonly MaskedSpan[];
 
-/** All finds in the order of the text. Where two overlap, the first stands, and of two at one place the longer. */
-export const placesIn =
+/**
+ * Returns all matches in the order of the text. If two overlap, the first wins; at the same position, the longer one.
+ */
+export const spanFinder =
   (finder: Finder, placeholder: Placeholder): FindSpans =>
   (text) => {
-    const found = finder(text);
-    if (found.length === 0) return [];
-    const inOrder = found.toSorted((one, other) => one.start - other.start || other.end - one.end);
+    const matches = finder(text);
+    if (matches.length === 0) return [];
+    const inOrder = matches.toSorted((one, other) => one.start - other.start || other.end - one.end);
     let from = 0;
     return inOrder.flatMap(({ kind, start, end }) => {
       if (start < from) return [];
@@ -22,7 +24,7 @@ export const placesIn =
     });
   };
 
-export function maskedText(text: string, find: FindSpans): string {
+export function maskText(text: string, find: FindSpans): string {
   let masked = '';
   let from = 0;
   for (const span of find(text)) {
@@ -32,26 +34,26 @@ export function maskedText(text: string, find: FindSpans): string {
   return masked + text.slice(from);
 }
 
-/** The strings and numbers of a JSON text; what is no JSON is masked as text. */
-export function maskedJson(json: string, find: FindSpans): string {
+/** Masks the strings and numbers of a JSON text; invalid JSON is masked as text. */
+export function maskJson(json: string, find: FindSpans): string {
   let hasChanged = false;
-  const masked = (value: unknown): unknown => {
+  const maskValue = (value: unknown): unknown => {
     if (typeof value === 'string' || typeof value === 'number') {
-      const shown = maskedText(String(value), find);
-      if (shown === String(value)) return value;
+      const maskedValue = maskText(String(value), find);
+      if (maskedValue === String(value)) return value;
       hasChanged = true;
-      return shown;
+      return maskedValue;
     }
-    if (Array.isArray(value)) return value.map(masked);
+    if (Array.isArray(value)) return value.map(maskValue);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [masked(name) as string, masked(inner)]),
+      Object.entries(value).map(([name, inner]) => [maskValue(name) as string, maskValue(inner)]),
     );
   };
   try {
-    const shown = JSON.stringify(masked(JSON.parse(json)));
-    return hasChanged ? shown : json;
+    const maskedText = JSON.stringify(maskValue(JSON.parse(json)));
+    return hasChanged ? maskedText : json;
   } catch {
-    return maskedText(json, find);
+    return maskText(json, find);
   }
 }

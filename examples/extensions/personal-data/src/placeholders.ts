@@ -1,16 +1,15 @@
 import { createHmac } from 'node:crypto';
 import type { Kind } from './find';
 
-/** A placeholder replaces a find, such as `[email 3f9c2a]`. */
+/** Replacement of a match, such as `[email 3f9c2a]`. */
 export type Placeholder = (kind: Kind, value: string) => string;
 
 /**
- * The same value gets the same placeholder in every request and every answer, so that a model can tell two people
- * apart, and so that the beginning of a conversation stays the same from turn to turn. Without the secret nobody can
- * find out which value a placeholder stands for by trying values.
+ * Creates placeholders that are the same for a value in every request and reply, so that a model can tell users apart
+ * and conversations keep their beginning. Without the secret, a value cannot be found by trial.
  */
 export function placeholdersWith(secret: string): Placeholder {
-  /** A stream is looked at again and again, and making a mark takes longer than finding what it stands for. */
+  /** A stream is searched repeatedly, and computing a placeholder takes longer than finding its value. */
   const recent = new Map<string, string>();
   return (kind, value) => {
     const plain = kind === 'email' ? value.toLowerCase() : value.replaceAll(/[^a-z\d]/gi, '').toUpperCase();

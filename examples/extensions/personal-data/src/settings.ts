@@ -2,17 +2,17 @@ import type { StandardSchema } from '@switchboard/extension';
 import { allKinds, type Kind } from './find';
 
 export interface Settings {
-  /** `EXT_PERSONAL_DATA_KINDS=email,iban`; left out: all of them. */
+  /** `EXT_PERSONAL_DATA_KINDS=email,iban`; defaults to all. */
   readonly kinds: readonly Kind[];
-  /** `EXT_PERSONAL_DATA_SECRET`, or `…_SECRET_FILE` with the name of a file. Placeholders are made with it. */
+  /** Secret for placeholders: `EXT_PERSONAL_DATA_SECRET`, or `…_SECRET_FILE` with the name of a file. */
   readonly secret: string;
 }
 
 const isKind = (name: string): name is Kind => allKinds.some((kind) => kind === name);
 
 /**
- * A schema written by hand. Zod, Valibot and ArkType make the same out of a few words; this is all that the host asks
- * of one: `validate` gives the settings, or what is wrong with them.
+ * A hand-written schema. Zod, Valibot and ArkType create the same more concisely; the host only needs `validate`, which
+ * returns the settings or the issues.
  */
 export const settings: StandardSchema<Settings> = {
   '~standard': {

@@ -1,13 +1,13 @@
 import { checks } from './inside/checks';
-import { type Check, Kit, resultOf } from './inside/kit';
+import { type KitCheck, Kit, resultOf } from './inside/kit';
 import type { KitOptions, KitResult, SupplierSample } from './options';
 
 export type { KitOptions, KitResult, SupplierSample };
 
-const checksFor = ({ topics }: KitOptions): readonly Check[] =>
+const checksFor = ({ topics }: KitOptions): readonly KitCheck[] =>
   checks.filter(({ topic }) => topics === undefined || topics.includes(topic));
 
-/** Starts the service with an extension, and runs every check. */
+/** Starts the service with an extension and runs every check. */
 export async function checkExtension(
   path: string,
   options: KitOptions = {},
@@ -27,26 +27,26 @@ export async function checkExtension(
   return results;
 }
 
-/** The part of the context of node:test that skips a test while it runs; Jest has none. */
-interface TestContext {
+/** The part of the context of node:test that skips a running test; Jest has none. */
+interface NodeTestContext {
   skip?(reason: string): void;
 }
-type Body = (context?: TestContext) => Promise<void>;
-type Test = (name: string, body: Body, deadlineMs?: number) => void;
-interface Runner {
+type TestBody = (context?: NodeTestContext) => Promise<void>;
+type TestFunction = (name: string, body: TestBody, deadlineMs?: number) => void;
+interface TestRunner {
   readonly describe: (name: string, body: () => void) => void;
-  readonly test: Test & { readonly skip: Test };
+  readonly test: TestFunction & { readonly skip: TestFunction };
   readonly afterAll: (body: () => Promise<void>, deadlineMs?: number) => void;
 }
 
 const DEADLINE_MS = 180_000;
 
 /**
- * The same checks as tests of Jest, or of the test runner of Node. A check that has nothing to test is a skipped test.
- * One that finds out on its way that it cannot test anything is skipped where the runner allows, and fails in Jest.
+ * Registers the checks as tests of Jest or of Node's test runner. A check with nothing to test is skipped; one that
+ * discovers this while running is skipped if the runner allows it, and fails in Jest.
  */
 export function describeExtension(path: string, options: KitOptions = {}): void {
-  const { describe, test, afterAll } = runner();
+  const { describe, test, afterAll } = findRunner();
   describe(`the extension ${path}`, () => {
     const kit = new Kit(path, options);
     afterAll(() => kit.end(), DEADLINE_MS);
@@ -62,29 +62,30 @@ export function describeExtension(path: string, options: KitOptions = {}): void 
   });
 }
 
-/** An extension that cannot be read has no check skipped: its first test says why. */
-const skipReason = (check: Check, kit: Kit): string | null =>
+/** Skips no check of an unreadable extension: its first test reports why. */
+const skipReason = (check: KitCheck, kit: Kit): string | null =>
   kit.read() === null ? (check.skip?.(kit) ?? null) : null;
 
-async function runCheck(check: Check, kit: Kit, context: TestContext | undefined): Promise<void> {
+async function runCheck(check: KitCheck, kit: Kit, context: NodeTestContext | undefined): Promise<void> {
   const { outcome, reason } = await resultOf(check, kit);
   if (outcome === 'skipped' && typeof context?.skip === 'function') return context.skip(reason);
   if (outcome !== 'passed') throw new Error(`${outcome}: ${reason}`);
 }
 
-function runner(): Runner {
-  const globals = globalThis as unknown as Partial<Runner>;
+function findRunner(): TestRunner {
+  const globals = globalThis as unknown as Partial<TestRunner>;
   const { describe, test, afterAll } = globals;
   // Jest passes a callback to tests that take an argument.
   if (describe !== undefined && test !== undefined && afterAll !== undefined) {
-    const plain: Test = (name, body, deadlineMs) => test(name, () => body(), deadlineMs);
-    return { describe, afterAll, test: Object.assign(plain, { skip: test.skip }) };
+    const jestTest: TestFunction = (name, body, deadlineMs) => test(name, () => body(), deadlineMs);
+    return { describe, afterAll, test: Object.assign(jestTest, { skip: test.skip }) };
   }
   const node = process.getBuiltinModule('node:test');
-  const own: Test = (name, body, timeout) => void node.test(name, { timeout }, (context) => body(context));
+  const nodeTest: TestFunction = (name, body, timeout) =>
+    void node.test(name, { timeout }, (context) => body(context));
   return {
     describe: (name, body) => void node.describe(name, body),
-    test: Object.assign(own, { skip: (name: string) => void node.test(name, { skip: true }) }),
+    test: Object.assign(nodeTest, { skip: (name: string) => void node.test(name, { skip: true }) }),
     afterAll: (body, timeout) => node.after(body, { timeout }),
   };
 }

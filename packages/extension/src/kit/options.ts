@@ -14,19 +14,19 @@ export interface SupplierSample {
 export interface KitOptions {
   /** By the names that the extension's schema reads, such as `words` for `EXT_HOUSE_RULES_WORDS`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Further variables of the service. */
+  /** Additional environment variables of the service. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The folder of the service; left out: SWITCHBOARD_PRODUCT, else the package `switchboard`. */
+  /** Folder of the service; defaults to SWITCHBOARD_PRODUCT, otherwise to the package `switchboard`. */
   readonly product?: string | undefined;
-  /** A request that the extension lets through; left out: `Hello`. */
+  /** A request that the extension accepts; defaults to `Hello`. */
   readonly prompt?: string;
-  /** Answers in which its masks find something. */
+  /** Responses in which its masks find something. */
   readonly texts?: readonly string[];
-  /** Its pages, beside those of its navigation, such as `/x/cost-centres/report`. */
+  /** Pages of the extension in addition to its navigation, such as `/x/cost-centres/report`. */
   readonly pages?: readonly string[];
   /** Valid values for form fields that the kit cannot guess, by the action of the form. */
   readonly forms?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Recorded exchanges by the name of the style, for styles whose suppliers do not speak Chat Completions. */
+  /** Recorded exchanges by the name of the style, for styles whose suppliers do not use Chat Completions. */
   readonly suppliers?: Readonly<Record<string, SupplierSample>>;
   /** Topics to check, such as `pages`; defaults to all. */
   readonly topics?: readonly string[];

@@ -1,7 +1,7 @@
 import type { FaultOptions } from '../pages';
 import { errorStatuses } from './generated';
 
-/** A refusal of the error catalogue, with the status that the host gives it. */
+/** An error of the error catalogue, with the status that the host gives it. */
 export class TestFault extends Error {
   readonly status: number;
 
@@ -14,7 +14,7 @@ export class TestFault extends Error {
     this.name = 'TestFault';
     const status = errorStatuses[code];
     if (status === undefined) throw new TypeError(`the error catalogue has no code ${code}`);
-    // Portal routes answer a fault of a parameter with 422.
+    // Portal routes respond to an invalid parameter with 422.
     this.status = code === 'validation_error' ? 422 : status;
   }
 }

@@ -1,6 +1,6 @@
 import type { Field, Fields } from '../pages';
 
-/** Why a value is refused; the type is the one that the host names. */
+/** Why a value is rejected; `type` is the one that the host reports. */
 export class FieldIssue {
   constructor(
     readonly type: string,
@@ -8,7 +8,7 @@ export class FieldIssue {
   ) {}
 }
 
-/** A field as the host reads it: JSON values and the texts of a form. */
+/** Reads values as the host does: JSON values and the texts of a form. */
 export class TestField<Value> implements Field<Value> {
   constructor(readonly read: (value: unknown) => Value | FieldIssue) {}
 
@@ -22,9 +22,9 @@ export class TestField<Value> implements Field<Value> {
     );
   }
 
-  default(usual: Exclude<Value, undefined>): TestField<Exclude<Value, undefined>> {
+  default(defaultValue: Exclude<Value, undefined>): TestField<Exclude<Value, undefined>> {
     return new TestField((value) =>
-      value === undefined ? usual : (this.read(value) as Exclude<Value, undefined>),
+      value === undefined ? defaultValue : (this.read(value) as Exclude<Value, undefined>),
     );
   }
 }
@@ -47,37 +47,41 @@ const text = (
 const isPlainLine = (value: string): boolean =>
   !/[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200c|\u200d|\ufe0e|\ufe0f)\p{DI}/u.test(value) && value.isWellFormed();
 
-const number = (least: number, most: number, pattern: RegExp, type: string): TestField<number> =>
+const number = (minimum: number, maximum: number, pattern: RegExp, type: string): TestField<number> =>
   new TestField((value) => {
-    const read = typeof value === 'string' && pattern.test(value) ? Number(value) : value;
-    if (typeof read !== 'number' || !Number.isFinite(read) || (type === 'isInt' && !Number.isInteger(read)))
-      return new FieldIssue(type, `must be a number from ${least} to ${most}`);
-    if (read < least) return new FieldIssue('min', `must not be less than ${least}`);
-    return read > most ? new FieldIssue('max', `must not be greater than ${most}`) : read;
+    const parsed = typeof value === 'string' && pattern.test(value) ? Number(value) : value;
+    if (
+      typeof parsed !== 'number' ||
+      !Number.isFinite(parsed) ||
+      (type === 'isInt' && !Number.isInteger(parsed))
+    )
+      return new FieldIssue(type, `must be a number from ${minimum} to ${maximum}`);
+    if (parsed < minimum) return new FieldIssue('min', `must not be less than ${minimum}`);
+    return parsed > maximum ? new FieldIssue('max', `must not be greater than ${maximum}`) : parsed;
   });
 
-const line = (most: number): TestField<string> =>
-  text('isString', 'must be a text without control or invisible characters', isPlainLine, most);
+const line = (maxLength: number): TestField<string> =>
+  text('isString', 'must be a text without control or invisible characters', isPlainLine, maxLength);
 
 export const fields: Fields = {
-  filled: (most) =>
+  filled: (maxLength) =>
     new TestField((value) => {
-      const read = line(most).read(value);
+      const read = line(maxLength).read(value);
       return typeof read === 'string' && read.trim() === ''
         ? new FieldIssue('minLength', 'must not be empty')
         : read;
     }),
   line,
-  lines: (most) => text('isString', 'must be a text', (value) => value.isWellFormed(), most),
-  whole: (least, most) => number(least, most, /^\d{1,16}$/, 'isInt'),
-  decimal: (least, most) => number(least, most, /^-?\d{1,16}(?:\.\d+)?$/, 'isNumber'),
+  lines: (maxLength) => text('isString', 'must be a text', (value) => value.isWellFormed(), maxLength),
+  whole: (minimum, maximum) => number(minimum, maximum, /^\d{1,16}$/, 'isInt'),
+  decimal: (minimum, maximum) => number(minimum, maximum, /^-?\d{1,16}(?:\.\d+)?$/, 'isNumber'),
   oneOf: <Choice extends string>(choices: readonly Choice[]) =>
     text('isIn', `must be one of ${choices.join(', ')}`, (value) =>
       choices.some((choice) => choice === value),
     ),
   matching: (pattern, expected) => text('matches', `must be ${expected}`, (value) => pattern.test(value)),
   truth: new TestField((value) => {
-    const read = new Map<unknown, boolean>([
+    const parsed = new Map<unknown, boolean>([
       [true, true],
       ['true', true],
       ['on', true],
@@ -85,7 +89,7 @@ export const fields: Fields = {
       ['false', false],
       ['off', false],
     ]).get(value);
-    return read ?? new FieldIssue('isBoolean', 'must be true or false');
+    return parsed ?? new FieldIssue('isBoolean', 'must be true or false');
   }),
   day: text('matches', 'must be a day, like 2027-01-31', (value) => /^2[01]\d\d-\d\d-\d\d$/.test(value)),
 };

@@ -75,9 +75,9 @@ export class TestGuard implements CanActivate {
       const [, session = ''] = /svc_session=([^;]+)/.exec(headers['cookie'] ?? '') ?? [];
       request.reader = this.visitors.readers.get(session);
       if (request.reader === undefined) throw new TestFault('authentication_required');
-      const isEnough =
+      const hasRole =
         rule.kind !== 'role' || ROLES.indexOf(request.reader.role) >= ROLES.indexOf(rule.minimum);
-      if (!isEnough) throw new TestFault('permission_denied');
+      if (!hasRole) throw new TestFault('permission_denied');
     }
     return true;
   }
@@ -92,20 +92,20 @@ function verifyOrigin(headers: TestRequest['headers']): void {
 
 export class TestPipe implements PipeTransform {
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
-    const known = metatype === undefined ? undefined : formFields.get(metatype);
-    if (known === undefined || metatype === undefined) return value;
-    const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+    const fields = metatype === undefined ? undefined : formFields.get(metatype);
+    if (fields === undefined || metatype === undefined) return value;
+    const input = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
     const form = new metatype() as Record<string, unknown>;
     const issues: object[] = [];
-    for (const [name, field] of known) {
-      const read = field.read(given[name]);
-      const issue = given[name] === undefined && read instanceof FieldIssue ? missing : read;
+    for (const [name, field] of fields) {
+      const read = field.read(input[name]);
+      const issue = input[name] === undefined && read instanceof FieldIssue ? missing : read;
       if (issue instanceof FieldIssue)
         issues.push({ loc: [type, name], ...issue, msg: `${name} ${issue.msg}` });
       else form[name] = read;
     }
-    for (const name of Object.keys(given))
-      if (!known.has(name) && name !== FORM_PAGE_FIELD)
+    for (const name of Object.keys(input))
+      if (!fields.has(name) && name !== FORM_PAGE_FIELD)
         issues.push({
           loc: [type, name],
           type: 'whitelistValidation',
@@ -118,9 +118,9 @@ export class TestPipe implements PipeTransform {
 
 const missing = new FieldIssue('missing', 'is missing');
 
-/** Answers what a handler returned, by the kind of its route. */
+/** Sends what a handler returned, by the kind of its route. */
 export class TestInterceptor implements NestInterceptor {
-  constructor(private readonly audited: (action: string, record: ChangeRecord) => void) {}
+  constructor(private readonly onAudit: (action: string, record: ChangeRecord) => void) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const route = routeOf(context);
@@ -128,39 +128,39 @@ export class TestInterceptor implements NestInterceptor {
     return next
       .handle()
       .pipe(
-        map((answer: unknown) =>
+        map((result: unknown) =>
           route === undefined
-            ? answer
-            : this.answer(route, answer, http.getRequest<TestRequest>(), http.getResponse<TestResponse>()),
+            ? result
+            : this.respond(route, result, http.getRequest<TestRequest>(), http.getResponse<TestResponse>()),
         ),
       );
   }
 
-  private answer(
+  private respond(
     route: TestRoute,
-    answer: unknown,
+    result: unknown,
     { headers }: TestRequest,
     response: TestResponse,
   ): unknown {
-    if (route.kind === 'redirect') return answer;
-    if (route.kind === 'page') return { view: route.view, model: answer ?? {} };
-    if (route.kind === 'csv') return csvFile(answer as CsvTable, route.fileName ?? '');
+    if (route.kind === 'redirect') return result;
+    if (route.kind === 'page') return { view: route.view, model: result ?? {} };
+    if (route.kind === 'csv') return csvFile(result as CsvTable, route.fileName ?? '');
     response.setHeader('cache-control', 'no-store');
-    if (typeof route.audit === 'string') this.record(route.audit, answer);
-    if (answer instanceof TestDone) {
-      if (headers['accept']?.includes('text/html') !== true) return answer.facts;
+    if (typeof route.audit === 'string') this.record(route.audit, result);
+    if (result instanceof TestDone) {
+      if (headers['accept']?.includes('text/html') !== true) return result.facts;
       response.statusCode = 303;
-      response.setHeader('location', answer.to);
-      return answer.facts;
+      response.setHeader('location', result.to);
+      return result.facts;
     }
-    if (typeof answer === 'object' && answer !== null) return answer;
+    if (typeof result === 'object' && result !== null) return result;
     response.setHeader('content-type', 'application/json; charset=utf-8');
-    return JSON.stringify(answer ?? null);
+    return JSON.stringify(result ?? null);
   }
 
-  private record(action: string, answer: unknown): void {
-    const record = answer instanceof TestDone ? answer.outcome.record : {};
-    if (record !== null) this.audited(action, record ?? {});
+  private record(action: string, result: unknown): void {
+    const record = result instanceof TestDone ? result.outcome.record : {};
+    if (record !== null) this.onAudit(action, record ?? {});
   }
 }
 
@@ -181,16 +181,16 @@ const cellOf = (cell: unknown): string => {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-/** Answers failures in the form of the host: gateway paths wrap them in `error`. */
+/** Sends errors in the format of the host: gateway paths wrap them in `error`. */
 export class TestFilter implements ExceptionFilter {
-  constructor(private readonly failed: (error: unknown) => void) {}
+  constructor(private readonly onFailure: (error: unknown) => void) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<TestResponse>();
     const { path } = http.getRequest<TestRequest>();
     const { code, status, message, detail, param } = problemOf(error);
-    if (status >= 500) this.failed(error);
+    if (status >= 500) this.onFailure(error);
     const fields = { code, message, ...(param !== undefined && { param }) };
     response
       .status(status)

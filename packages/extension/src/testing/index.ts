@@ -10,7 +10,7 @@ import { portMethods } from './generated';
 import { TestFilter, TestGuard, TestInterceptor, TestPipe, Visitors } from './http';
 import { testParts } from './parts';
 
-// Decorators of the extension are read when its classes are: import this module before them.
+// Decorators run when the classes of the extension are loaded, so import this module before them.
 Reflect.set(globalThis, HOST_SYMBOL, testParts);
 
 type PortDoubles = { readonly [Name in Need]?: Partial<Ports[Name]> };
@@ -18,9 +18,9 @@ type PortDoubles = { readonly [Name in Need]?: Partial<Ports[Name]> };
 export interface TestHostOptions {
   /** By the names that the extension's schema reads, such as `words`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Results of port methods; a method that is left out fails with its name. */
+  /** Results of port methods; calling a method without a double throws an error that names it. */
   readonly ports?: PortDoubles;
-  /** Texts by their keys; a key that is left out is its own text. */
+  /** Texts by key; a missing key is its own text. */
   readonly texts?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ export interface AuditEntry {
   readonly record: ChangeRecord;
 }
 
-/** An extension in a host of its own: Nest, the kinds of routes and the ports, and nothing of the service. */
+/** An extension in a test host: Nest, the kinds of routes and the ports, without the service. */
 export interface TestHost {
   readonly contributions: Contributions;
   /** For `Test.createTestingModule({ imports: [host.module] })`. */
@@ -44,11 +44,11 @@ export interface TestHost {
   readonly server: Server;
   readonly portCalls: readonly PortCall[];
   readonly auditEntries: readonly AuditEntry[];
-  /** Messages of the log, and errors that were answered with 500. */
+  /** Messages of the log, and errors that caused a 500 response. */
   readonly log: readonly unknown[];
-  /** Headers of a person who is signed in, as a page of the host would send them. */
+  /** Returns the headers of a signed-in user, as sent from a page of the host. */
   signedIn(reader?: Partial<Reader>): Record<string, string>;
-  /** Headers of a program with a key. */
+  /** Returns the headers of a client with a key. */
   withKey(key?: Partial<RequestKey>): Record<string, string>;
   close(): Promise<void>;
 }
@@ -69,18 +69,18 @@ export async function createTestHost<Settings, Needs extends Need>(
   } as Host<Settings, Needs>;
   const contributions = await extension.setup(host);
   const visitors = new Visitors();
-  const audited = (action: string, record: ChangeRecord): void =>
+  const recordAudit = (action: string, record: ChangeRecord): void =>
     void auditEntries.push({ action: `ext.${extension.id}.${action}`, record });
-  const own = contributions.module as Type | undefined;
+  const extensionModule = contributions.module as Type | undefined;
   const module: DynamicModule = {
     module: TestHostModule,
     global: true,
-    imports: own === undefined ? [] : [own],
+    imports: extensionModule === undefined ? [] : [extensionModule],
     providers: [
       { provide: HOST, useValue: host },
       { provide: APP_GUARD, useValue: new TestGuard(visitors) },
       { provide: APP_PIPE, useValue: new TestPipe() },
-      { provide: APP_INTERCEPTOR, useValue: new TestInterceptor(audited) },
+      { provide: APP_INTERCEPTOR, useValue: new TestInterceptor(recordAudit) },
       { provide: APP_FILTER, useValue: new TestFilter((error) => messages.push(error)) },
     ],
     exports: [HOST],
@@ -123,20 +123,22 @@ const readerWith = (texts: Readonly<Record<string, string>>): Reader => ({
   language: 'en',
   timeZone: 'UTC',
   text: (key, values = {}) =>
-    (texts[key] ?? key).replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => String(values[name] ?? whole)),
+    (texts[key] ?? key).replaceAll(/\{\{(\w+)\}\}/g, (placeholder, name: string) =>
+      String(values[name] ?? placeholder),
+    ),
 });
 
 async function settingsOf<Settings, Needs extends Need>(
   { id, settings: schema }: Extension<Settings, Needs>,
-  given: Readonly<Record<string, string>>,
+  input: Readonly<Record<string, string>>,
 ): Promise<Settings | undefined> {
   if (schema === undefined) return undefined;
-  const result = await schema['~standard'].validate(given);
+  const result = await schema['~standard'].validate(input);
   if (result.issues === undefined) return result.value;
   throw new Error(`settings of ${id}: ${result.issues.map(({ message }) => message).join('; ')}`);
 }
 
-/** Every method of the ports that are needed, as the contract's types name them. */
+/** Creates every method of the needed ports, as named by the contract's types. */
 function portsOf(needs: readonly Need[], doubles: PortDoubles, calls: PortCall[]): object {
   const portOf = (port: Need): object =>
     Object.fromEntries(

@@ -63,17 +63,17 @@ export class TestDone {
   ) {}
 }
 
-/** The fields of the classes of forms. */
+/** Fields of form classes. */
 export const formFields = new WeakMap<object, Map<string, TestField<unknown>>>();
 
 const access = (rule: TestAccess): AccessDecorator => SetMetadata(ACCESS, rule);
 
 const route = (
   method: MethodDecorator,
-  facts: TestRoute,
+  metadata: TestRoute,
   rule: AccessDecorator,
   ...more: MethodDecorator[]
-): MethodDecorator => applyDecorators(method, rule, SetMetadata(ROUTE, facts), ...more);
+): MethodDecorator => applyDecorators(method, rule, SetMetadata(ROUTE, metadata), ...more);
 
 const requestIn = (context: ExecutionContext): TestRequest =>
   context.switchToHttp().getRequest<TestRequest>();
@@ -118,9 +118,9 @@ export const testParts: HostParts = {
   TheCaller: createParamDecorator((_: unknown, context: ExecutionContext) =>
     required(requestIn(context).caller, 'TheCaller', 'key'),
   ),
-  Takes: (given) => (target, name) => {
-    const known = formFields.get(target.constructor) ?? new Map<string, TestField<unknown>>();
-    formFields.set(target.constructor, known.set(String(name), given as TestField<unknown>));
+  Takes: (testField) => (target, name) => {
+    const fieldsOfForm = formFields.get(target.constructor) ?? new Map<string, TestField<unknown>>();
+    formFields.set(target.constructor, fieldsOfForm.set(String(name), testField as TestField<unknown>));
   },
   field: fields,
   PathId: pathField(fields.whole(1, MAX_ROW_ID) as TestField<number>),

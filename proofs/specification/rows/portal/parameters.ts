@@ -1,6 +1,6 @@
 import { type Client, expect, expectStatus } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import type { Role } from '../../../../src/kernel';
+import type { UserRole } from '../../../../src/kernel';
 import { openPoint, row, type Row } from '../../row';
 import { ADMIN, absent, clientOf, expectInvalid } from './steps';
 
@@ -8,17 +8,17 @@ interface Parameter {
   readonly operation: string;
   readonly name: string;
   readonly in: 'path' | 'query';
-  readonly role: Role;
+  readonly role: UserRole;
   /** These are no values of the parameter. */
   readonly wrong: readonly string[];
 }
 
 const noInteger = ['abc', '1.5', '0x10', '1e2', '%20', '-', '99999999999999999999'];
 
-const integers = (role: Role, name: string, ...operations: string[]): Parameter[] =>
+const integers = (role: UserRole, name: string, ...operations: string[]): Parameter[] =>
   operations.map((operation) => ({ operation, name, in: 'path', role, wrong: noInteger }));
 
-const queries = (role: Role, operation: string, ...names: string[]): Parameter[] =>
+const queries = (role: UserRole, operation: string, ...names: string[]): Parameter[] =>
   names.map((name) => ({ operation, name, in: 'query', role, wrong: [...noInteger, '1&TWICE=2'] }));
 
 const user = (act: string): string => `POST ${ADMIN}/users/{user_id}/${act}`;
@@ -96,7 +96,7 @@ const ofIntegers: readonly Parameter[] = [
 /** Longer than any name, in an address below the limit of 2,048 characters, and a byte that no text has. */
 const noText = ['x'.repeat(1_900), 'a%00b'];
 
-const texts = (role: Role, name: string, ...operations: string[]): Parameter[] =>
+const texts = (role: UserRole, name: string, ...operations: string[]): Parameter[] =>
   operations.map((operation) => ({ operation, name, in: 'path', role, wrong: noText }));
 
 /** Parameters that are texts. */

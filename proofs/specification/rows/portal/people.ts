@@ -1,7 +1,7 @@
 import { expectSession, mailTo, newAddress } from '../../../operations/accounts';
 import { type Answer, expect, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
-import type { Role } from '../../../../src/kernel';
+import type { UserRole } from '../../../../src/kernel';
 import { type Decision, openPoint, row, type Row } from '../../row';
 import {
   ADMIN,
@@ -171,7 +171,7 @@ const changes: readonly Row[] = [
 /** From which role on; each role changes a person of its own choosing. */
 const from = (
   act: string,
-  least: Role,
+  least: UserRole,
   who: string,
   json: (world: World) => object | Promise<object>,
   decided: Decision | null = null,

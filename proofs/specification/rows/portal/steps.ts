@@ -1,4 +1,4 @@
-import type { Role } from '../../../../src/kernel';
+import type { UserRole } from '../../../../src/kernel';
 import { type Answer, Client, expect, expectStatus, jsonOf, type Sent, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 
@@ -11,7 +11,7 @@ export const absent = 999_999_999;
 
 /** With a digit, by which the meddler tells a name from a word of an address. */
 export const fresh = (stem: string): string => `${stem}-0${Math.random().toString(36).slice(2, 10)}`;
-export const clientOf = async (world: World, role: Role): Promise<Client> =>
+export const clientOf = async (world: World, role: UserRole): Promise<Client> =>
   (await world.person(role)).client;
 export const platform = (world: World): Promise<Client> => clientOf(world, 'platform_admin');
 
@@ -100,7 +100,7 @@ export const asking =
 export const refusesAnonymous = async (world: World, ask: Ask): Promise<void> =>
   refuses(await ask(world.anonymous), 401, 'authentication_required');
 
-export const roles: readonly Role[] = [
+export const roles: readonly UserRole[] = [
   'user',
   'department_admin',
   'org_admin',
@@ -112,7 +112,7 @@ export const roles: readonly Role[] = [
 /** From this role on the operation answers 200, below it 403. Each role is a new person of our organisation. */
 export async function expectFrom(
   world: World,
-  least: Role,
+  least: UserRole,
   ask: (person: Person) => Promise<Answer>,
 ): Promise<void> {
   for (const role of roles.toReversed()) {

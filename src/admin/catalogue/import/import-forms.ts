@@ -9,37 +9,35 @@ import {
   MaxLength,
   MinLength,
 } from '../../../platform';
-import { Flag, Words } from '../fields';
+import { Flag, TextList } from '../fields';
 import { FromPage } from '../forms';
 
 export const IMPORT_FORMATS = ['gateway-yaml', 'litellm-prices', 'models-dev'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-/** A page shows at most this many differences, each of which can be chosen. */
-export const MOST_ROWS = 500;
-const LONGEST_FILE = 8_000_000;
+export const MAX_ROWS = 500;
+const MAX_FILE_LENGTH = 8_000_000;
 
-/** A file or its text; for price lists also the supplier, the models, and whether manual prices are replaced. */
 export class ImportForm {
   @IsIn(IMPORT_FORMATS)
   format: ImportFormat;
 
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_FILE)
+  @MaxLength(MAX_FILE_LENGTH)
   file?: string;
 
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_FILE)
+  @MaxLength(MAX_FILE_LENGTH)
   content?: string;
 
   @IsOptional()
-  @Words(100)
+  @TextList(100)
   providers?: string[];
 
   @IsOptional()
-  @Words(2_000, 256)
+  @TextList(2_000, 256)
   only?: string[];
 
   @IsOptional()
@@ -53,7 +51,7 @@ export class DraftParams {
 }
 
 export class ApplyForm extends FromPage {
-  /** The fingerprint of the preview. */
+  /** Fingerprint of the preview. */
   @IsString()
   @MinLength(1)
   @MaxLength(100)
@@ -63,11 +61,11 @@ export class ApplyForm extends FromPage {
   @IsIn(['all', 'chosen'])
   extent?: 'all' | 'chosen';
 
-  /** Names as the page shows them, such as `model gpt-large`. */
+  /** Names as displayed, such as `model gpt-large`. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
   @IsOptional()
   @IsArray()
-  @ArrayMaxSize(MOST_ROWS)
+  @ArrayMaxSize(MAX_ROWS)
   @IsString({ each: true })
   @MaxLength(200, { each: true })
   row?: string[];

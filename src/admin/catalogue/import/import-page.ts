@@ -1,9 +1,9 @@
 import type { PlanRow } from '../../../catalogue';
-import type { ImportPlan } from './import-desk.service';
+import type { ImportPlan } from './import.service';
 import type { ImportDraft } from './import-drafts.service';
-import { IMPORT_FORMATS, MOST_ROWS } from './import-forms';
+import { IMPORT_FORMATS, MAX_ROWS } from './import-forms';
 
-const MOST_NAMES = 200;
+const MAX_NAMES = 200;
 
 export const formPage = () => ({ formats: IMPORT_FORMATS });
 
@@ -12,7 +12,7 @@ const nameOf = ({ kind, name }: PlanRow): string => `${kind} ${name}`;
 const tones = { new: 'ok', changed: 'warn', gone: 'bad' } as const;
 
 export function draftPage(draft: ImportDraft, plan: ImportPlan) {
-  const shown = plan.rows.slice(0, MOST_ROWS);
+  const visibleRows = plan.rows.slice(0, MAX_ROWS);
   return {
     id: draft.id,
     format: draft.format,
@@ -23,10 +23,10 @@ export function draftPage(draft: ImportDraft, plan: ImportPlan) {
       added: plan.rows.filter(({ mark }) => mark === 'new').length,
       changed: plan.rows.filter(({ mark }) => mark === 'changed').length,
       untouched: plan.untouched.length,
-      further: plan.rows.length - shown.length,
+      further: plan.rows.length - visibleRows.length,
     },
-    rows: shown.map((row, place) => ({
-      id: `row-${place}`,
+    rows: visibleRows.map((row, index) => ({
+      id: `row-${index}`,
       value: nameOf(row),
       name: row.name,
       kind: row.kind,
@@ -45,7 +45,6 @@ export function draftPage(draft: ImportDraft, plan: ImportPlan) {
   };
 }
 
-/** The notes beside the rows; each kind of note is cut to a readable length. */
 function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan) {
   const notes = { warnings, refused, kept, gone, untouched };
   return Object.entries(notes).flatMap(([kind, entries]) =>
@@ -55,14 +54,13 @@ function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan) {
           {
             kind,
             count: entries.length,
-            entries: entries.slice(0, MOST_NAMES),
-            isCut: entries.length > MOST_NAMES,
+            entries: entries.slice(0, MAX_NAMES),
+            isCut: entries.length > MAX_NAMES,
           },
         ],
   );
 }
 
-/** The same for a program. */
 export const presentPlan = ({ fingerprint, ...plan }: ImportPlan) => ({
   ...plan,
   shown: fingerprint,

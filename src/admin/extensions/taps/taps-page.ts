@@ -1,26 +1,32 @@
-import type { DeadLetter, HeldTap, TapState } from '../../../audit';
+import type { DeadLetter, RegisteredTap, TapState } from '../../../audit';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel';
 import type { Page } from '../../../platform';
-import { column, type Figure, type LabelledFigure, mixed, type PagerModel, tableOf } from '../../../views';
+import {
+  column,
+  type Figure,
+  type LabelledFigure,
+  mixedColumn,
+  type PagerModel,
+  tableOf,
+} from '../../../views';
 import { addressOf, type HttpRequest, type Localisation, queryOf } from '../../../web';
 import { type ActModel, actOf, type ObjectPageModel, type SectionModel } from '../../pages/object-page';
 
 export const TAPS_PATH = '/dashboard/admin/extensions/taps';
 
-/** Where a tap stands, and the tap itself where this node has it. */
-interface ShownTap extends TapState {
-  readonly held: HeldTap | null;
+interface TapView extends TapState {
+  readonly held: RegisteredTap | null;
 }
 
-interface TapsShown {
-  readonly taps: readonly ShownTap[];
-  readonly chosen: ShownTap | null;
+interface TapsPageContext {
+  readonly taps: readonly TapView[];
+  readonly selectedTap: TapView | null;
   readonly letters: Page<DeadLetter>;
 }
 
 export function tapsPage(
   request: HttpRequest,
-  { taps, chosen, letters }: TapsShown,
+  { taps, selectedTap, letters }: TapsPageContext,
   localisation: Localisation,
 ): ObjectPageModel & { readonly pager: PagerModel } {
   const { translate } = localisation;
@@ -33,7 +39,7 @@ export function tapsPage(
       crumb: { href: '/dashboard/admin/extensions', label: translate('extensions.heading') },
       sections: [
         tableSection(taps, localisation),
-        ...(chosen === null ? [] : [tapSection(chosen, localisation)]),
+        ...(selectedTap === null ? [] : [tapSection(selectedTap, localisation)]),
         ...letters.rows.map((letter) => letterSection(letter, localisation)),
       ],
     },
@@ -46,18 +52,17 @@ export function tapsPage(
   };
 }
 
-/** A tap stands for what it is at: going on, waiting after a failure, or listed no more. */
-const stateOf = ({ held, failures }: ShownTap): 'unlisted' | 'failing' | 'working' =>
+const stateOf = ({ held, failures }: TapView): 'unlisted' | 'failing' | 'working' =>
   held === null ? 'unlisted' : failures > 0 ? 'failing' : 'working';
 
 const tones = { unlisted: 'neutral', failing: 'warn', working: 'ok' } as const;
 
-function badgeOf(tap: ShownTap, { translate }: Localisation): Figure {
+function badgeOf(tap: TapView, { translate }: Localisation): Figure {
   const state = stateOf(tap);
   return { kind: 'badge', value: { tone: tones[state], label: translate(`taps.state.${state}`) } };
 }
 
-const kindOf = ({ kind, owner }: HeldTap, { translate }: Localisation): string =>
+const kindOf = ({ kind, owner }: RegisteredTap, { translate }: Localisation): string =>
   kind === 'extension' ? translate('taps.kind.extension', { id: owner }) : translate(`taps.kind.${kind}`);
 
 const units = [
@@ -67,16 +72,16 @@ const units = [
   ['second', SECOND_MS],
 ] as const;
 
-/** How long the oldest record waits, in whole units of the largest that fits. */
-function lagOf({ oldestAt }: ShownTap, { locale }: Localisation): string {
-  const waited = oldestAt === null ? 0 : Math.max(0, Date.now() - oldestAt.getTime());
-  const [unit, length] = units.find(([, least]) => waited >= least) ?? ['second', SECOND_MS];
+/** Age of the oldest record, rounded down to the largest fitting unit. */
+function lagOf({ oldestAt }: TapView, { locale }: Localisation): string {
+  const waitedMs = oldestAt === null ? 0 : Math.max(0, Date.now() - oldestAt.getTime());
+  const [unit, unitMs] = units.find(([, minMs]) => waitedMs >= minMs) ?? ['second', SECOND_MS];
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(
-    Math.floor(waited / length),
+    Math.floor(waitedMs / unitMs),
   );
 }
 
-const tableSection = (taps: readonly ShownTap[], localisation: Localisation): SectionModel => {
+const tableSection = (taps: readonly TapView[], localisation: Localisation): SectionModel => {
   const { translate } = localisation;
   return {
     id: 'taps',
@@ -85,7 +90,7 @@ const tableSection = (taps: readonly ShownTap[], localisation: Localisation): Se
       {
         caption: translate('taps.heading'),
         columns: [
-          mixed(
+          mixedColumn(
             'taps.name',
             (tap) => ({
               kind: 'code',
@@ -95,7 +100,7 @@ const tableSection = (taps: readonly ShownTap[], localisation: Localisation): Se
             'heading',
           ),
           column('taps.target', 'text', ({ held }) => held?.target ?? '–', 'minor'),
-          mixed('taps.state-label', (tap) => badgeOf(tap, localisation)),
+          mixedColumn('taps.state-label', (tap) => badgeOf(tap, localisation)),
           column('taps.backlog', 'number', ({ backlog }) => Number(backlog)),
           column('taps.lag', 'text', (tap) => lagOf(tap, localisation), 'end'),
           column('taps.succeeded', 'time', ({ succeededAt }) => succeededAt, 'minor'),
@@ -109,7 +114,7 @@ const tableSection = (taps: readonly ShownTap[], localisation: Localisation): Se
   };
 };
 
-function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
+function tapSection(tap: TapView, localisation: Localisation): SectionModel {
   const { translate } = localisation;
   const number = (key: string, value: string): LabelledFigure => ({
     label: translate(`taps.${key}`),
@@ -124,7 +129,7 @@ function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
     heading: tap.name,
     facts: [
       { label: translate('taps.state-label'), figure: badgeOf(tap, localisation) },
-      ...heldFacts(tap.held, localisation),
+      ...heldTapFigures(tap.held, localisation),
       number('backlog', tap.backlog),
       { label: translate('taps.lag'), figure: { kind: 'text', value: lagOf(tap, localisation) } },
       time('oldest', tap.oldestAt),
@@ -145,7 +150,7 @@ function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
   };
 }
 
-function heldFacts(held: HeldTap | null, localisation: Localisation): LabelledFigure[] {
+function heldTapFigures(held: RegisteredTap | null, localisation: Localisation): LabelledFigure[] {
   if (held === null) return [];
   const { translate } = localisation;
   const { target } = held;
@@ -157,7 +162,7 @@ function heldFacts(held: HeldTap | null, localisation: Localisation): LabelledFi
   ];
 }
 
-function actsOf(tap: ShownTap, { translate }: Localisation): ActModel[] {
+function actsOf(tap: TapView, { translate }: Localisation): ActModel[] {
   const act = (name: 'test' | 'replay' | 'drop' | 'forget', danger = false): ActModel =>
     actOf(
       {

@@ -6,7 +6,7 @@ import {
   Action,
   addressOf,
   done,
-  type Done,
+  type ActionResult,
   type HttpRequest,
   localisationOf,
   type Notice,
@@ -18,10 +18,9 @@ import { TestMessageRate } from '../../test-message-rate';
 import { LettersForm, TapForm, TapsQuery } from './taps.form';
 import { TAPS_PATH, tapsPage } from './taps-page';
 
-const LETTERS_A_PAGE = 20;
-const NO_LETTERS = { rows: [], next: null, previous: null };
+const PAGE_SIZE = 20;
+const EMPTY_PAGE = { rows: [], next: null, previous: null };
 
-/** Where taps stand, and what becomes of records that they do not take. */
 @Controller()
 export class TapsController {
   constructor(
@@ -35,46 +34,45 @@ export class TapsController {
   @Page(TAPS_PATH, 'pages/admin/object', Access.role('platform_admin'))
   async show(@Query() query: TapsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const states = await this.letters.states();
-    const taps = states.map((state) => ({ ...state, held: this.taps.named(state.name) ?? null }));
-    const chosen = taps.find(({ name }) => name === query.tap) ?? null;
-    if (chosen === null && query.tap !== undefined) throw gone();
+    const taps = states.map((state) => ({ ...state, held: this.taps.find(state.name) ?? null }));
+    const selectedTap = taps.find(({ name }) => name === query.tap) ?? null;
+    if (selectedTap === null && query.tap !== undefined) throw notFound();
     const letters =
-      chosen === null
-        ? NO_LETTERS
-        : await this.letters.page(chosen.name, { limit: LETTERS_A_PAGE, cursor: query.cursor ?? null });
-    return tapsPage(request, { taps, chosen, letters }, localisationOf(this.pages, request));
+      selectedTap === null
+        ? EMPTY_PAGE
+        : await this.letters.page(selectedTap.name, { limit: PAGE_SIZE, cursor: query.cursor ?? null });
+    return tapsPage(request, { taps, selectedTap, letters }, localisationOf(this.pages, request));
   }
 
-  /** It waits for the tap, and answers what that said. */
   @Action(`${TAPS_PATH}/test`, Access.role('platform_admin'), { audit: 'tap.tested' })
-  async test(@Body() { tap }: TapForm): Promise<Done> {
+  async test(@Body() { tap }: TapForm): Promise<ActionResult> {
     await this.testRate.take('tap-tests', null);
-    const tried = await this.tests.run(tap);
-    if (tried === 'no-tap') throw gone();
-    if (tried === 'no-record')
-      return done(placeOf(tap), { ok: false, tap, error: 'nothing settled' }, NOTHING_TO_SEND);
-    const { requestId, answer, error } = tried;
-    const facts = { ok: error === null, tap, request_id: requestId, answer, error };
-    return done(placeOf(tap), facts, noticeOf(tried));
+    const result = await this.tests.run(tap);
+    if (result === 'no-tap') throw notFound();
+    if (result === 'no-record')
+      return done(tapHref(tap), { ok: false, tap, error: 'nothing settled' }, NOTHING_TO_SEND);
+    const { requestId, answer, error } = result;
+    const body = { ok: error === null, tap, request_id: requestId, answer, error };
+    return done(tapHref(tap), body, noticeOf(result));
   }
 
   @Action(`${TAPS_PATH}/replay`, Access.role('platform_admin'), { audit: 'tap.letters-replayed' })
-  async replay(@Body() { tap, letter_id: id }: LettersForm): Promise<Done> {
+  async replay(@Body() { tap, letter_id: id }: LettersForm): Promise<ActionResult> {
     const count = await this.letters.replay({ tap, ...(id === undefined ? {} : { id: String(id) }) });
-    if (count === 0) throw gone();
-    return done(placeOf(tap), { ok: true, tap, letters: count }, 'taps.replayed', { count });
+    if (count === 0) throw notFound();
+    return done(tapHref(tap), { ok: true, tap, letters: count }, 'taps.replayed', { count });
   }
 
   @Action(`${TAPS_PATH}/drop`, Access.role('platform_admin'), { audit: 'tap.letters-dropped' })
-  async drop(@Body() { tap, letter_id: id }: LettersForm): Promise<Done> {
+  async drop(@Body() { tap, letter_id: id }: LettersForm): Promise<ActionResult> {
     const count = await this.letters.drop({ tap, ...(id === undefined ? {} : { id: String(id) }) });
-    if (count === 0) throw gone();
-    return done(placeOf(tap), { ok: true, tap, letters: count }, 'taps.dropped-letters', { count });
+    if (count === 0) throw notFound();
+    return done(tapHref(tap), { ok: true, tap, letters: count }, 'taps.dropped-letters', { count });
   }
 
   @Action(`${TAPS_PATH}/forget`, Access.role('platform_admin'), { audit: 'tap.forgotten' })
-  async forget(@Body() { tap }: TapForm): Promise<Done> {
-    if ((await this.letters.forget(tap)) === 0) throw gone();
+  async forget(@Body() { tap }: TapForm): Promise<ActionResult> {
+    if ((await this.letters.forget(tap)) === 0) throw notFound();
     return done(TAPS_PATH, { ok: true, tap }, 'taps.forgotten');
   }
 }
@@ -88,7 +86,7 @@ function noticeOf({ requestId: request, answer, error }: TapTest): Notice {
     : { tone: 'ok', text: 'taps.tested-answer', values: { request, answer } };
 }
 
-const placeOf = (tap: string): string => addressOf(TAPS_PATH, new URLSearchParams(), { tap });
+const tapHref = (tap: string): string => addressOf(TAPS_PATH, new URLSearchParams(), { tap });
 
-const gone = (): Error =>
+const notFound = (): Error =>
   fault('not_found', { message: 'There is no such tap or dead letter.', details: { reason: 'gone' } });

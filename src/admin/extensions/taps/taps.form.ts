@@ -1,22 +1,21 @@
 import { cursor, line, rowId } from '../../../kernel';
-import { Takes } from '../../../platform';
+import { ParsedBy } from '../../../platform';
 
 export class TapsQuery {
-  /** The tap whose dead letters are shown. */
-  @Takes(line(100).orBlank())
+  @ParsedBy(line(100).orBlank())
   tap?: string;
 
-  @Takes(cursor.orBlank())
+  @ParsedBy(cursor.orBlank())
   cursor?: string;
 }
 
 export class TapForm {
-  @Takes(line(100))
+  @ParsedBy(line(100))
   tap: string;
 }
 
 export class LettersForm extends TapForm {
-  /** Without it, all dead letters of the tap are meant. */
-  @Takes(rowId.orBlank())
+  /** Defaults to all dead letters of the tap. */
+  @ParsedBy(rowId.orBlank())
   letter_id?: number;
 }

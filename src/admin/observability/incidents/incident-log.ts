@@ -3,30 +3,30 @@ import { DAY_MS } from '../../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
 /**
- * With `lane` a node's breaker is open, and with `credential` its supplier refused it. With `errors` many
- * requests of a model fail, and with `seal` entries of the activity log are not sealed.
+ * `lane`: a node's breaker is open. `credential`: the supplier rejected it. `errors`: many requests of a model fail.
+ * `seal`: activity log entries are not sealed.
  */
 export type IncidentKind = 'lane' | 'credential' | 'errors' | 'seal';
 
-export interface SeenIncident {
+export interface ObservedIncident {
   readonly kind: IncidentKind;
   readonly provider?: string;
   readonly model?: string;
   readonly region?: string;
   readonly credential?: string;
-  /** A code of the catalogue, or the measured value. */
+  /** An error code, or the measured value. */
   readonly cause: string;
   readonly status?: number | null;
   readonly startedAt: Date;
   readonly seenAt: Date;
 }
 
-export interface Incident extends Required<Omit<SeenIncident, 'seenAt'>> {
+export interface Incident extends Required<Omit<ObservedIncident, 'seenAt'>> {
   readonly id: string;
   readonly endedAt: Date | null;
 }
 
-/** A report that began before the open incident was last seen belongs to that incident. */
+/** A report that started before the open incident was last seen belongs to that incident. */
 const ADD = `
   INSERT INTO incident AS known (kind, provider, model, region, credential, cause, status, started_at, last_seen_at)
   SELECT DISTINCT ON (kind, provider, model, region, credential)
@@ -54,14 +54,13 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-const KEPT_MS = 400 * DAY_MS;
+const RETENTION_MS = 400 * DAY_MS;
 
-/** Incidents of suppliers, as reported by the nodes. */
 @Injectable()
 export class IncidentLog {
   constructor(private readonly database: Database) {}
 
-  async seen(incidents: readonly SeenIncident[]): Promise<void> {
+  async record(incidents: readonly ObservedIncident[]): Promise<void> {
     if (incidents.length === 0) return;
     const rows = incidents.map(
       ({ kind, provider, model, region, credential, cause, status, startedAt, seenAt }) => ({
@@ -79,12 +78,10 @@ export class IncidentLog {
     await this.database.query(ADD, [JSON.stringify(rows)]);
   }
 
-  /** Ends those that no node has seen since. */
   async endUnseen(kinds: readonly IncidentKind[], since: Date): Promise<void> {
     await this.database.query(END, [kinds, since]);
   }
 
-  /** It lists those under way or begun since an instant, the newest first. */
   page(since: Date, request: PageRequest): Promise<Page<Incident>> {
     const keyset = newestFirst.clause(request, 3);
     return this.database
@@ -97,9 +94,9 @@ export class IncidentLog {
       .then((rows) => newestFirst.page(rows, request));
   }
 
-  async forgetOld(now: Date): Promise<void> {
+  async deleteOld(now: Date): Promise<void> {
     await this.database.query('DELETE FROM incident WHERE ended_at < $1', [
-      new Date(now.getTime() - KEPT_MS),
+      new Date(now.getTime() - RETENTION_MS),
     ]);
   }
 }

@@ -2,16 +2,15 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { SealAge } from '../../../audit';
 import { MINUTE_MS } from '../../../kernel';
 import { Database, Logger, RepeatingJob } from '../../../platform';
-import { LaneHealth, type LaneTrouble } from '../../../routing';
-import { IncidentLog, type SeenIncident } from './incident-log';
+import { LaneHealth, type LaneOutage } from '../../../routing';
+import { IncidentLog, type ObservedIncident } from './incident-log';
 
-const CHECK_EVERY_MS = 5_000;
-/** A node looks three times within this. */
+const CHECK_INTERVAL_MS = 5_000;
+/** Three check intervals of a node. */
 const UNSEEN_MS = 15_000;
 
 const ERROR_WINDOW_MS = 5 * MINUTE_MS;
-/** With fewer requests no incident is reported. */
-const LEAST_REQUESTS = 20;
+const MIN_REQUESTS = 20;
 const FAILING_PERCENT = 20;
 const ERRORS_UNSEEN_MS = 3 * MINUTE_MS;
 
@@ -19,21 +18,19 @@ const REFUSED = `
   SELECT p.name AS provider, c.label AS credential FROM provider_credential c JOIN provider p ON p.id = c.provider_id
    WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL LIMIT 1000`;
 
-/** Counts our failures and those of suppliers, not the callers' mistakes. */
+/** Counts only status codes from 500, not the callers' mistakes. */
 const FAILING = `
   SELECT model, count(*)::integer AS requests, count(*) FILTER (WHERE status >= 500)::integer AS failures
     FROM request_record WHERE created_at >= $1 AND model IS NOT NULL
-   GROUP BY model HAVING count(*) >= ${LEAST_REQUESTS}
+   GROUP BY model HAVING count(*) >= ${MIN_REQUESTS}
       AND count(*) FILTER (WHERE status >= 500) * 100 >= count(*) * ${FAILING_PERCENT}
    ORDER BY 3 DESC, model LIMIT 100`;
 
-/** Records incidents: open breakers, refused credentials, models whose requests fail, and a log that is not sealed. */
 @Injectable()
 export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
-  private looking: Promise<void> = Promise.resolve();
-  /** A failed write is repeated with the next check. */
-  private unwritten: readonly LaneTrouble[] = [];
+  private pendingCheck: Promise<void> = Promise.resolve();
+  private unwrittenTroubles: readonly LaneOutage[] = [];
 
   constructor(
     private readonly database: Database,
@@ -45,26 +42,25 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
 
   onApplicationBootstrap(): void {
     this.timer = setInterval(() => {
-      this.looking = this.looking.then(() => this.checkAndLog());
-    }, CHECK_EVERY_MS).unref();
+      this.pendingCheck = this.pendingCheck.then(() => this.checkAndLog());
+    }, CHECK_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
-    await this.looking;
+    await this.pendingCheck;
   }
 
-  /** The lanes as this node sees them, and credentials as all nodes marked them. */
   async check(now = new Date()): Promise<void> {
-    const troubles = [...this.unwritten, ...this.health.takeTroubles()];
-    this.unwritten = troubles.filter(({ closedAt }) => closedAt !== null);
-    const refused = await this.database.query<{ provider: string; credential: string }>(REFUSED);
-    await this.incidents.seen([
+    const troubles = [...this.unwrittenTroubles, ...this.health.takeOutages()];
+    this.unwrittenTroubles = troubles.filter(({ closedAt }) => closedAt !== null);
+    const rejected = await this.database.query<{ provider: string; credential: string }>(REFUSED);
+    await this.incidents.record([
       ...troubles.map((trouble) => ofLane(trouble, now)),
-      ...refused.map((names) => ofCredential(names, now)),
+      ...rejected.map((names) => ofCredential(names, now)),
       ...ofSeals(this.seals.lateSince, now),
     ]);
-    this.unwritten = [];
+    this.unwrittenTroubles = [];
     await this.incidents.endUnseen(['lane', 'credential', 'seal'], new Date(now.getTime() - UNSEEN_MS));
   }
 
@@ -76,7 +72,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
       FAILING,
       [since],
     );
-    await this.incidents.seen(
+    await this.incidents.record(
       failing.map(({ model, requests, failures }) => ({
         kind: 'errors',
         model,
@@ -86,7 +82,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
       })),
     );
     await this.incidents.endUnseen(['errors'], new Date(now.getTime() - ERRORS_UNSEEN_MS));
-    await this.incidents.forgetOld(now);
+    await this.incidents.deleteOld(now);
   }
 
   private async checkAndLog(): Promise<void> {
@@ -98,7 +94,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
   }
 }
 
-const ofLane = (trouble: LaneTrouble, now: Date): SeenIncident => ({
+const ofLane = (trouble: LaneOutage, now: Date): ObservedIncident => ({
   kind: 'lane',
   provider: trouble.supplier,
   model: trouble.model,
@@ -109,13 +105,13 @@ const ofLane = (trouble: LaneTrouble, now: Date): SeenIncident => ({
   seenAt: trouble.closedAt ?? now,
 });
 
-const ofSeals = (since: Date | null, now: Date): SeenIncident[] =>
+const ofSeals = (since: Date | null, now: Date): ObservedIncident[] =>
   since === null ? [] : [{ kind: 'seal', cause: 'activity_unsealed', startedAt: since, seenAt: now }];
 
 const ofCredential = (
   { provider, credential }: { provider: string; credential: string },
   now: Date,
-): SeenIncident => ({
+): ObservedIncident => ({
   kind: 'credential',
   provider,
   credential,

@@ -4,7 +4,6 @@ import { IsFlag, IsLine } from '../../pages/fields';
 
 const COLOUR = /^#[0-9a-f]{6}$/;
 
-/** A host is written in any case, and kept in lower case. */
 const IsHost = (): PropertyDecorator => (target, key) => {
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' ? value.trim().toLowerCase() : value,
@@ -37,7 +36,7 @@ export class DomainForm extends DomainNameForm {
   @IsColour()
   accent_dark?: string | null;
 
-  /** A PNG, as `data:image/png;base64,…` or as a file of a form. */
+  /** PNG as `data:image/png;base64,…`, or as an uploaded file. */
   @IsOptional()
   @IsString()
   @MaxLength(100_000)

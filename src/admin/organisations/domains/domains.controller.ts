@@ -1,20 +1,19 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
-import { HostProofs, Organisations, placeActs, ResellerDomains, wrongLogo } from '../../../identity';
+import { HostProofs, Organisations, objectActs, ResellerDomains, invalidLogo } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
-import { Access, Action, adminScope, done, type Done, type HttpRequest, Page } from '../../../web';
+import { Access, Action, adminScope, done, type ActionResult, type HttpRequest, Page } from '../../../web';
 import { DomainForm, DomainNameForm } from './domain-forms';
 import { OrganisationParams } from '../organisation-forms';
 
 const path = '/dashboard/admin/organisations/:org_id/domains';
 const view = 'pages/admin/domains';
-const access = () => Access.role(placeActs.organisations);
-const LARGEST_FORM = 256 * 1024;
+const access = () => Access.role(objectActs.organisations);
+const MAX_FORM_BYTES = 256 * 1024;
 const PNG = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
 
 const pathOf = (id: number): string => path.replace(':org_id', String(id));
 
-/** A reseller's organisation shows the portal under these hosts with its own brand. */
 @Controller()
 export class DomainsController {
   constructor(
@@ -29,28 +28,26 @@ export class DomainsController {
     return this.model(request, id);
   }
 
-  /** Adds a host, or changes the look of an existing one. */
   @Action(path, access(), {
     audit: 'organisation.domain-set',
-    bodyLimitBytes: LARGEST_FORM,
+    bodyLimitBytes: MAX_FORM_BYTES,
     takesFiles: true,
   })
   async set(
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: DomainForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     const { host, name } = form;
     await this.organisations.get(adminScope(request), id);
     await this.database.transaction((tx) =>
       this.domains.set(tx, id, host, { name, accents: accentsOf(form), logo: logoOf(form) }),
     );
-    // Where the record is set already, there is nothing to wait for.
+    // Checks immediately, because the DNS record can already exist.
     const { isProven } = await this.proofs.check(id, host);
-    return this.shown(id, { host, text: 'domains.saved', isProven });
+    return this.respond(id, { host, text: 'domains.saved', isProven });
   }
 
-  /** Looks for the record of the host now, not at night. */
   @Action(`${path}/check`, access(), {
     audit: { none: 'a proof that begins or ends writes its own entry' },
   })
@@ -58,11 +55,11 @@ export class DomainsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() { host }: DomainNameForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.organisations.get(adminScope(request), id);
     const { isProven, result } = await this.proofs.check(id, host);
     const text = `domains.checked.${result ?? 'unanswered'}`;
-    return this.shown(id, { host, text, isProven });
+    return this.respond(id, { host, text, isProven });
   }
 
   @Action(`${path}/delete`, access(), { audit: 'organisation.domain-removed' })
@@ -70,18 +67,18 @@ export class DomainsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() { host }: DomainNameForm,
     @Req() request: HttpRequest,
-  ): Promise<Done> {
+  ): Promise<ActionResult> {
     await this.organisations.get(adminScope(request), id);
     await this.database.transaction((tx) => this.domains.remove(tx, id, host));
-    return this.shown(id, { host, text: 'domains.removed' });
+    return this.respond(id, { host, text: 'domains.removed' });
   }
 
-  private shown(
+  private respond(
     id: number,
     { host, text, isProven }: { host: string; text: string; isProven?: boolean },
-  ): Done {
-    const facts = { ok: true, org_id: id, host, ...(isProven !== undefined && { proven: isProven }) };
-    return done(pathOf(id), facts, { tone: isProven === false ? 'warn' : 'ok', text, values: { host } });
+  ): ActionResult {
+    const body = { ok: true, org_id: id, host, ...(isProven !== undefined && { proven: isProven }) };
+    return done(pathOf(id), body, { tone: isProven === false ? 'warn' : 'ok', text, values: { host } });
   }
 
   private async model(request: HttpRequest, id: number) {
@@ -99,7 +96,7 @@ export class DomainsController {
   }
 }
 
-/** Both are set or neither: a colour that is readable in one theme is seldom readable in the other. */
+/** Both accents are set or neither: a colour readable in one theme is seldom readable in the other. */
 function accentsOf({
   accent = null,
   accent_dark: dark = null,
@@ -113,11 +110,11 @@ function accentsOf({
   return { light: accent, dark };
 }
 
-/** Without a file the logo stays; the checkbox removes it. */
+/** Returns undefined to keep the logo, and null to remove it. */
 function logoOf({ logo, remove_logo: remove }: DomainForm): Buffer | null | undefined {
   if (remove === true) return null;
   if (logo === undefined || logo === '') return undefined;
   const [, content] = PNG.exec(logo) ?? [];
-  if (content === undefined) throw wrongLogo();
+  if (content === undefined) throw invalidLogo();
   return Buffer.from(content, 'base64');
 }

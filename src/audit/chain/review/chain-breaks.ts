@@ -1,21 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Database, readRows, type Row, type Tx } from '../../../platform';
+import { Database, readRows, type TableRow, type Tx } from '../../../platform';
 import { type ActivityActor, systemActor } from '../../activity/activity';
 import { ActivityLog } from '../../activity/activity-log';
 import { changesOf } from '../../activity/changes';
 import type { Finding } from '../verify/findings';
 import { chainName } from '../verify/match-strays';
 
-export interface ChainBreak extends Row<'audit_break', typeof COLUMNS> {
+export interface ChainBreak extends TableRow<'audit_break', typeof COLUMNS> {
   readonly kind: Finding['kind'];
 }
 
-const MOST_SHOWN = 100;
-/** One finding a place is enough to start an examination. */
-const MOST_AT_ONCE = 500;
+const MAX_ROWS = 100;
+const MAX_FINDINGS = 500;
 
-/** Its entry is 0 where none in particular is meant. */
+/** The entry is 0 if the break concerns no particular one. */
 const COLUMNS = 'id, chain, kind, block, last_block, entry, detail, found_at';
 
 const ADD = `
@@ -26,7 +25,7 @@ const ADD = `
   ON CONFLICT ON CONSTRAINT audit_break_once DO NOTHING
   RETURNING ${COLUMNS}`;
 
-/** Breaks in the chains of the activity log, each place once, until an operator acknowledges it. */
+/** Breaks in the chains of the activity log, each position once, until an operator acknowledges them. */
 @Injectable()
 export class ChainBreaks {
   constructor(
@@ -34,10 +33,10 @@ export class ChainBreaks {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Returns the breaks that are new; they are entered in the activity log as well. */
+  /** Returns the new breaks, which are also written to the activity log. */
   async add(tx: Tx, findings: readonly Finding[]): Promise<ChainBreak[]> {
     if (findings.length === 0) return [];
-    const rows = findings.slice(0, MOST_AT_ONCE).map(({ chain, kind, block, lastBlock, entry, detail }) => ({
+    const rows = findings.slice(0, MAX_FINDINGS).map(({ chain, kind, block, lastBlock, entry, detail }) => ({
       chain: chain ?? 0,
       kind,
       block: block ?? 0,
@@ -46,37 +45,35 @@ export class ChainBreaks {
       detail: detail ?? null,
     }));
     const added = await readRows<ChainBreak>(tx, ADD, [JSON.stringify(rows)]);
-    for (const [chain, found] of Map.groupBy(added, (each) => each.chain)) {
+    for (const [chain, breaks] of Map.groupBy(added, (each) => each.chain)) {
       await this.activity.write(tx, {
         action: 'log.break-found',
         object: { type: 'log', label: chainName(chain) },
-        // The entry goes into the platform's chain, so that the broken chain stays as it was found.
+        // The entry goes into the platform's chain, so that the broken chain stays unchanged.
         concerns: {},
-        changes: changesOf(null, { found: found.map(breakText) }),
+        changes: changesOf(null, { found: breaks.map(breakText) }),
         actor: systemActor('self-check'),
       });
     }
     return added;
   }
 
-  /** It returns breaks that are not acknowledged yet, the newest first. */
-  async open(): Promise<ChainBreak[]> {
+  async listOpen(): Promise<ChainBreak[]> {
     return this.database.rows<ChainBreak>(
-      `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MOST_SHOWN}`,
+      `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MAX_ROWS}`,
     );
   }
 
-  async openCount(): Promise<number> {
+  async countOpen(): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       'SELECT count(*)::integer AS count FROM audit_break WHERE examined_at IS NULL',
     );
     return row?.count ?? 0;
   }
 
-  /** Acknowledges all open breaks up to this one. Returns their number. */
-  async examined(upTo: number, conclusion: string, actor: ActivityActor): Promise<number> {
+  async acknowledge(upTo: number, conclusion: string, actor: ActivityActor): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const [rows] = await tx.query<[Row<'audit_break', 'id'>[], number]>(
+      const [rows] = await tx.query<[TableRow<'audit_break', 'id'>[], number]>(
         `UPDATE audit_break SET examined_at = now(), examination = $2
           WHERE examined_at IS NULL AND id <= $1 RETURNING id`,
         [upTo, conclusion],
@@ -98,7 +95,7 @@ export class ChainBreaks {
     });
   }
 
-  /** Breaks that no mail has reported yet. Taking them marks them as reported. */
+  /** Returns the breaks that no email has reported yet, and marks them as reported. */
   takeUnmailed(tx: Tx): Promise<ChainBreak[]> {
     return readRows<ChainBreak>(
       tx,
@@ -107,10 +104,10 @@ export class ChainBreaks {
   }
 }
 
-/** It reads like `edited: entry 17, block 3`. */
+/** Reads like `edited: entry 17, block 3`. */
 export function breakText({ kind, block, lastBlock, entry, detail }: ChainBreak): string {
   const blocks =
     lastBlock === null || lastBlock === block ? `block ${block}` : `blocks ${block} to ${lastBlock}`;
-  const place = entry === '0' ? blocks : `entry ${entry}, ${blocks}`;
-  return `${kind}: ${place}${detail === null ? '' : ` (${detail})`}`;
+  const position = entry === '0' ? blocks : `entry ${entry}, ${blocks}`;
+  return `${kind}: ${position}${detail === null ? '' : ` (${detail})`}`;
 }

@@ -9,40 +9,38 @@ import type { Finding } from '../verify/findings';
 import { breakText, ChainBreaks } from './chain-breaks';
 import { checkBlocks } from './check-blocks';
 import {
-  beginAgain,
+  restartRecheck,
   type CheckedChain,
-  checkedChains,
+  listCheckedChains,
   type CheckPass,
   forgottenUpTo,
-  noteChecked,
+  saveChecked,
   signersOfChecked,
 } from './check-store';
 
-/** The bound of one run; the next run does the rest. */
-const ENTRIES_A_RUN = 250_000;
+const ENTRIES_PER_RUN = 250_000;
 const DEADLINE_MS = 300_000;
-const BLOCKS_AT_ONCE = 50;
-/** The batch size between two turns of the event loop: concurrent requests wait no longer than that. */
-const ENTRIES_AT_ONCE = 1_000;
+const BLOCKS_PER_READ = 50;
+/** Batch size between two turns of the event loop, which limits the delay of concurrent requests. */
+const ENTRIES_PER_BATCH = 1_000;
 const COUNT_EVERY_MS = 30_000;
 
-interface Work {
+interface ReviewWork {
   left: number;
   readonly signal: AbortSignal;
-  /** The trusted signing keys for blocks that no check has seen; null: every key. */
+  /** Trusted signing keys for blocks that no check has seen; null trusts every key. */
   readonly signers: readonly Buffer[] | null;
 }
 
 export interface ReviewSummary {
   readonly entries: number;
   readonly breaks: number;
-  /** The run checked everything that was sealed when it began. */
   readonly isComplete: boolean;
 }
 
 /**
- * Checks the chains of the activity log every night. New blocks come first; the rest of the run checks old blocks
- * again. It resumes where it ended, and reports each break once.
+ * Checks the chains of the activity log every night: new blocks first, then old blocks again. Each run resumes where
+ * the last one ended and reports each break once.
  */
 @Injectable()
 export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -73,109 +71,119 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
     this.logger.info('the chain of the activity log was checked', { ...summary });
   }
 
-  async review(signal: AbortSignal, entries = ENTRIES_A_RUN): Promise<ReviewSummary> {
-    const work: Work = { left: entries, signal, signers: await this.knownSigners() };
+  async review(signal: AbortSignal, entries = ENTRIES_PER_RUN): Promise<ReviewSummary> {
+    const work: ReviewWork = { left: entries, signal, signers: await this.trustedSigners() };
     const heads = await allHeads(this.database);
-    const checked = new Map((await checkedChains(this.database)).map((each) => [each.chain, each]));
-    let breaks = await this.reviewGone(heads, checked);
+    const checked = new Map((await listCheckedChains(this.database)).map((each) => [each.chain, each]));
+    let breaks = await this.reviewMissingChains(heads, checked);
     let isComplete = true;
     for (const head of heads) {
       if (isOver(work)) isComplete = false;
       else breaks += await this.reviewNew(head, checked.get(head.chain), work);
     }
     isComplete &&= !isOver(work);
-    for (const chain of await checkedChains(this.database))
-      if (!isOver(work)) breaks += await this.reviewAgain(chain, work);
+    for (const chain of await listCheckedChains(this.database))
+      if (!isOver(work)) breaks += await this.recheckChain(chain, work);
     await this.count();
     return { entries: entries - work.left, breaks, isComplete };
   }
 
   /**
-   * The keys derived from the master keys, and those of blocks that passed before. The very first check trusts every
-   * key.
+   * Keys derived from the master keys, and those of blocks that passed before. The very first check trusts every key.
    */
-  private async knownSigners(): Promise<Buffer[] | null> {
+  private async trustedSigners(): Promise<Buffer[] | null> {
     const signers = await signersOfChecked(this.database);
     if (signers.length === 0) return null;
     return [...signers, ...this.settings.masterKey.split(',').map((key) => SealingKey.of(key).publicKey)];
   }
 
-  /** Chains that existed and are gone. */
-  private async reviewGone(
+  private async reviewMissingChains(
     heads: readonly SignedHead[],
     checked: ReadonlyMap<number, CheckedChain>,
   ): Promise<number> {
-    const there = new Set(heads.map(({ chain }) => chain));
-    const gone = [...checked.values()].filter(({ chain }) => !there.has(chain));
-    const findings = gone.map(({ chain, number }): Finding => ({
+    const existingChains = new Set(heads.map(({ chain }) => chain));
+    const missingChains = [...checked.values()].filter(({ chain }) => !existingChains.has(chain));
+    const findings = missingChains.map(({ chain, number }): Finding => ({
       kind: 'cut',
       chain,
       block: 1,
       lastBlock: number,
     }));
-    return this.database.transaction((tx) => this.note(tx, findings));
+    return this.database.transaction((tx) => this.recordBreaks(tx, findings));
   }
 
-  private async reviewNew(head: SignedHead, known: CheckedChain | undefined, work: Work): Promise<number> {
-    if (known !== undefined && head.number <= known.number) return this.reviewEnd(head, known);
-    const place = { chain: head.chain, number: known?.number ?? 0, hash: known?.hash ?? null };
-    return this.reviewFrom('new', place, head.number, work);
+  private async reviewNew(
+    head: SignedHead,
+    checked: CheckedChain | undefined,
+    work: ReviewWork,
+  ): Promise<number> {
+    if (checked !== undefined && head.number <= checked.number) return this.reviewEnd(head, checked);
+    const start = { chain: head.chain, number: checked?.number ?? 0, hash: checked?.hash ?? null };
+    return this.reviewFrom('new', start, head.number, work);
   }
 
-  /** Where the last verified block is gone, checking resumes at the first later block. */
+  /** If the last verified block is gone, checking resumes at the first later block. */
   private async reviewEnd(head: SignedHead, { chain, number, hash }: CheckedChain): Promise<number> {
     if (head.number === number && hashOfBlock(head).equals(hash)) return 0;
-    const found: Finding =
+    const finding: Finding =
       head.number === number
         ? { kind: 'fork', chain, block: number }
         : { kind: 'cut', chain, block: head.number + 1, lastBlock: number };
     return this.database.transaction(async (tx) => {
-      await noteChecked(tx, 'new', head);
-      return this.note(tx, [found]);
+      await saveChecked(tx, 'new', head);
+      return this.recordBreaks(tx, [finding]);
     });
   }
 
-  private async reviewAgain(
+  private async recheckChain(
     { chain, number, againNumber, againHash }: CheckedChain,
-    work: Work,
+    work: ReviewWork,
   ): Promise<number> {
-    const found = await this.reviewFrom(
+    const breaks = await this.reviewFrom(
       'again',
       { chain, number: againNumber, hash: againHash },
       number,
       work,
     );
-    if (!isOver(work)) await this.database.transaction((tx) => beginAgain(tx, chain));
-    return found;
+    if (!isOver(work)) await this.database.transaction((tx) => restartRecheck(tx, chain));
+    return breaks;
   }
 
-  private async reviewFrom(pass: CheckPass, place: Place, upTo: number, work: Work): Promise<number> {
-    let [breaks, from] = [0, place];
+  private async reviewFrom(
+    pass: CheckPass,
+    start: ReviewPosition,
+    upTo: number,
+    work: ReviewWork,
+  ): Promise<number> {
+    let [breaks, from] = [0, start];
     while (from.number < upTo && !isOver(work)) {
       const portion = await this.checkPortion(from, upTo, pass === 'new' ? work.signers : null);
       const { last } = portion;
       breaks += await this.database.transaction(async (tx) => {
-        if (last !== null) await noteChecked(tx, pass, last);
-        return this.note(tx, portion.findings);
+        if (last !== null) await saveChecked(tx, pass, last);
+        return this.recordBreaks(tx, portion.findings);
       });
       if (last === null) return breaks;
-      from = { chain: place.chain, number: last.number, hash: hashOfBlock(last) };
+      from = { chain: start.chain, number: last.number, hash: hashOfBlock(last) };
       work.left -= portion.entries;
       await nextTurn();
     }
     return breaks;
   }
 
-  /** Reads one snapshot of the database, so that a concurrent retention is seen whole or not at all. */
-  private checkPortion(from: Place, upTo: number, signers: Work['signers']): Promise<Portion> {
+  /** Reads a single snapshot of the database, so that a concurrent retention is visible completely or not at all. */
+  private checkPortion(
+    from: ReviewPosition,
+    upTo: number,
+    signers: ReviewWork['signers'],
+  ): Promise<ReviewPortion> {
     return this.database.transaction((tx) => readAndCheck(tx, from, { upTo, signers }), {
       isolation: 'REPEATABLE READ',
       withoutActivity: 'only reads',
     });
   }
 
-  /** Returns how many were new. */
-  private async note(tx: Tx, findings: readonly Finding[]): Promise<number> {
+  private async recordBreaks(tx: Tx, findings: readonly Finding[]): Promise<number> {
     const added = await this.breaks.add(tx, findings);
     if (added.length > 0)
       this.logger.error('the chain of the activity log does not fit: entries were changed or removed', {
@@ -188,53 +196,53 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
 
   private async count(): Promise<void> {
     try {
-      this.openBreaks = await this.breaks.openCount();
+      this.openBreaks = await this.breaks.countOpen();
     } catch (error) {
       this.logger.warn('breaks of the audit chain could not be counted', { error });
     }
   }
 }
 
-/** The last block that was found right; its hash is null at the beginning. */
-interface Place {
+/** Last verified block; its hash is null at the start of the chain. */
+interface ReviewPosition {
   readonly chain: number;
   readonly number: number;
   readonly hash: Buffer | null;
 }
 
-interface Portion {
+interface ReviewPortion {
   readonly findings: readonly Finding[];
   readonly entries: number;
-  /** The last block that was read; null where there was none. */
+  /** Last block that was read; null if there was none. */
   readonly last: SignedHead | null;
 }
 
-const isOver = ({ left, signal }: Work): boolean => left <= 0 || signal.aborted;
+const isOver = ({ left, signal }: ReviewWork): boolean => left <= 0 || signal.aborted;
 
 async function readAndCheck(
   tx: Tx,
-  { chain, number, hash }: Place,
-  { upTo, signers }: { readonly upTo: number; readonly signers: Work['signers'] },
-): Promise<Portion> {
+  { chain, number, hash }: ReviewPosition,
+  { upTo, signers }: { readonly upTo: number; readonly signers: ReviewWork['signers'] },
+): Promise<ReviewPortion> {
   const reader = { query: <Row>(sql: string, parameters?: unknown[]) => tx.query<Row[]>(sql, parameters) };
   const before = number === 0 ? null : await headBefore(reader, chain, number);
-  const isAsLeft = before === null || hash === null || hashOfBlock(before).equals(hash);
-  const changed: Finding[] =
-    number > 0 && (before === null || !isAsLeft)
+  const isUnchanged = before === null || hash === null || hashOfBlock(before).equals(hash);
+  const startFindings: Finding[] =
+    number > 0 && (before === null || !isUnchanged)
       ? [{ kind: before === null ? 'block-missing' : 'fork', chain, block: number }]
       : [];
-  const found = await blocksAfter(reader, { chain, after: number, upTo, most: BLOCKS_AT_ONCE });
-  const blocks = firstOf(found);
+  const storedBlocks = await blocksAfter(reader, { chain, after: number, upTo, most: BLOCKS_PER_READ });
+  const blocks = firstBatch(storedBlocks);
   const last = blocks.at(-1)?.head ?? null;
-  // No block up to the head: the head was removed since, which the next run reports.
-  if (last === null) return { findings: changed, entries: 0, last };
-  const wanted = blocks.flatMap(({ entries }) => entries ?? []);
-  const rows = wanted.length === 0 ? [] : await linesOf(reader, wanted);
+  // No block up to the head: it was removed meanwhile, which the next run reports.
+  if (last === null) return { findings: startFindings, entries: 0, last };
+  const entryIds = blocks.flatMap(({ entries }) => entries ?? []);
+  const rows = entryIds.length === 0 ? [] : await linesOf(reader, entryIds);
   const lines = new Map(rows.map((row) => [Number(row.id), lineOf(row)]));
   const isEmptied = blocks.some(({ entries }) => entries === null);
-  const forgotten = isEmptied ? await forgottenUpTo(tx, chain) : 0;
-  const findings = checkBlocks({ chain, after: before, blocks, lines, signers, forgottenUpTo: forgotten });
-  return { findings: [...changed, ...findings], entries: Math.max(1, wanted.length), last };
+  const emptiedUpTo = isEmptied ? await forgottenUpTo(tx, chain) : 0;
+  const findings = checkBlocks({ chain, after: before, blocks, lines, signers, forgottenUpTo: emptiedUpTo });
+  return { findings: [...startFindings, ...findings], entries: Math.max(1, entryIds.length), last };
 }
 
 async function headBefore(
@@ -246,11 +254,10 @@ async function headBefore(
   return head ?? null;
 }
 
-/** As many as have the wanted number of entries, and one at least. */
-function firstOf(blocks: readonly StoredBlock[]): StoredBlock[] {
+function firstBatch(blocks: readonly StoredBlock[]): StoredBlock[] {
   let entries = 0;
-  return blocks.filter(({ head }, place) => {
+  return blocks.filter(({ head }, index) => {
     entries += head.count;
-    return place === 0 || entries <= ENTRIES_AT_ONCE;
+    return index === 0 || entries <= ENTRIES_PER_BATCH;
   });
 }

@@ -1,13 +1,9 @@
-import type { Database, Row, Tx } from '../../../platform';
+import type { Database, TableRow, Tx } from '../../../platform';
 import { hashOfBlock, type SignedHead } from '../block';
 
-/**
- * `new`: blocks that no check has seen. `again`: verified blocks, checked again from the first one, round after
- * round.
- */
+/** `new`: blocks that no check has seen. `again`: verified blocks, rechecked from the first one in repeated rounds. */
 export type CheckPass = 'new' | 'again';
 
-/** A chain was found right up to here. */
 export interface CheckedChain {
   readonly chain: number;
   readonly number: number;
@@ -18,9 +14,8 @@ export interface CheckedChain {
 
 const COLUMNS = 'chain, number, hash, again_number, again_hash';
 
-/** The chains that were checked longest ago come first. */
-export async function checkedChains(database: Database): Promise<CheckedChain[]> {
-  const rows = await database.rows<Row<'audit_check', typeof COLUMNS>>(
+export async function listCheckedChains(database: Database): Promise<CheckedChain[]> {
+  const rows = await database.rows<TableRow<'audit_check', typeof COLUMNS>>(
     `SELECT ${COLUMNS} FROM audit_check ORDER BY again_at, chain`,
   );
   return rows.map((row) => ({ ...row, number: Number(row.number), againNumber: Number(row.againNumber) }));
@@ -32,20 +27,18 @@ const NEW = `
   DO UPDATE SET number = excluded.number, hash = excluded.hash, checked_at = now()`;
 const AGAIN = 'UPDATE audit_check SET again_number = $2, again_hash = $3, again_at = now() WHERE chain = $1';
 
-export async function noteChecked(tx: Tx, pass: CheckPass, head: SignedHead): Promise<void> {
+export async function saveChecked(tx: Tx, pass: CheckPass, head: SignedHead): Promise<void> {
   await tx.query(pass === 'new' ? NEW : AGAIN, [head.chain, head.number, hashOfBlock(head)]);
 }
 
-/** It returns the signers of the last block that was found right, in every chain. */
 export async function signersOfChecked(database: Database): Promise<Buffer[]> {
-  const rows = await database.query<Row<'activity_block', 'signer'>>(
+  const rows = await database.query<TableRow<'activity_block', 'signer'>>(
     `SELECT DISTINCT b.signer FROM audit_check c JOIN activity_block b ON b.chain = c.chain AND b.number = c.number`,
   );
   return rows.map(({ signer }) => signer);
 }
 
-/** The next round begins at the first block. */
-export async function beginAgain(tx: Tx, chain: number): Promise<void> {
+export async function restartRecheck(tx: Tx, chain: number): Promise<void> {
   await tx.query(
     'UPDATE audit_check SET again_number = 0, again_hash = NULL, again_at = now() WHERE chain = $1',
     [chain],

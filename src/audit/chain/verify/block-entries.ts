@@ -1,20 +1,18 @@
 import { type BlockList, digestOfLine, rootOf, type SignedHead } from '../block';
 import type { Findings } from './findings';
 
-/** A line of a block that its list does not have. */
-export interface Stray {
+export interface StrayLine {
   readonly chain: number;
   readonly block: number;
   readonly line: number;
-  /** It is null where the line cannot be read. */
+  /** Null if the line cannot be read. */
   readonly entry: number | null;
   readonly digest: string;
-  /** The index in the list of the last entry before it that is in its right place. */
+  /** Index in the list of the last entry before the line that is in the right position. */
   readonly after: number;
 }
 
-/** An entry of a block's list that no line of the block has. */
-export interface Lacking {
+export interface MissingEntry {
   readonly chain: number;
   readonly block: number;
   readonly entry: number;
@@ -22,15 +20,14 @@ export interface Lacking {
   readonly after: number;
 }
 
-interface Line {
+interface BlockLine {
   readonly number: number;
   readonly text: Buffer;
   readonly digest: Buffer;
 }
 
-/** The lines of one block, held against its list. */
 export class BlockEntries {
-  private readonly lines: Line[] = [];
+  private readonly lines: BlockLine[] = [];
 
   constructor(
     private readonly head: SignedHead,
@@ -41,23 +38,22 @@ export class BlockEntries {
     this.lines.push({ text, number, digest: digestOfLine(text) });
   }
 
-  /** Reports the differences that the block alone reveals. Returns the lines that match. */
-  check(findings: Findings, strays: Stray[], lackings: Lacking[]): (line: number) => boolean {
+  check(findings: Findings, strays: StrayLine[], missingEntries: MissingEntry[]): (line: number) => boolean {
     const { digests } = this.list;
-    const isListWhole = digests.length === this.head.count && rootOf(this.list).equals(this.head.root);
-    const isWhole =
+    const isListIntact = digests.length === this.head.count && rootOf(this.list).equals(this.head.root);
+    const isIntact =
       this.lines.length === digests.length &&
-      this.lines.every(({ digest }, place) => digests[place]?.equals(digest) === true);
-    if (isListWhole && isWhole) return () => true;
+      this.lines.every(({ digest }, index) => digests[index]?.equals(digest) === true);
+    if (isListIntact && isIntact) return () => true;
     const { chain, number: block } = this.head;
-    if (!isListWhole) {
+    if (!isListIntact) {
       const isSealed = rootOf(this.ownList()).equals(this.head.root);
       const detail = isSealed ? 'its entries are as they were sealed' : 'its entries cannot be told apart';
       findings.add({ kind: 'list', chain, block, detail });
       if (isSealed) return () => true;
     }
-    const sealed = this.compare(findings, strays, lackings);
-    return (line) => isListWhole && sealed.has(line);
+    const sealed = this.compare(findings, strays, missingEntries);
+    return (line) => isListIntact && sealed.has(line);
   }
 
   private ownList(): BlockList {
@@ -67,47 +63,50 @@ export class BlockEntries {
     };
   }
 
-  private compare(findings: Findings, strays: Stray[], lackings: Lacking[]): ReadonlySet<number> {
+  private compare(
+    findings: Findings,
+    strays: StrayLine[],
+    missingEntries: MissingEntry[],
+  ): ReadonlySet<number> {
     const { chain, number: block } = this.head;
-    const places = new Map(this.list.digests.map((digest, place) => [digest.toString('hex'), place]));
+    const positions = new Map(this.list.digests.map((digest, place) => [digest.toString('hex'), place]));
     const seen = new Set<number>();
-    const known = this.lines.map((line) => {
-      const place = places.get(line.digest.toString('hex'));
+    const located = this.lines.map((line) => {
+      const place = positions.get(line.digest.toString('hex'));
       const isCopy = place !== undefined && seen.has(place);
       if (place !== undefined) seen.add(place);
       return { line, place, isCopy };
     });
-    const inPlace = longestRising(
-      known.flatMap(({ place, isCopy }) => (place === undefined || isCopy ? [] : [place])),
+    const inOrder = longestIncreasing(
+      located.flatMap(({ place, isCopy }) => (place === undefined || isCopy ? [] : [place])),
     );
     let after = -1;
-    for (const { line, place, isCopy } of known) {
-      const found = { chain, block, line: line.number };
+    for (const { line, place, isCopy } of located) {
+      const location = { chain, block, line: line.number };
       if (place === undefined) {
-        strays.push({ ...found, after, entry: entryIn(line.text), digest: line.digest.toString('hex') });
+        strays.push({ ...location, after, entry: entryIn(line.text), digest: line.digest.toString('hex') });
       } else if (isCopy) {
-        findings.add({ ...found, kind: 'inserted', entry: this.list.entries[place], detail: 'a copy' });
-      } else if (inPlace.has(place)) after = place;
-      else findings.add({ ...found, kind: 'moved', entry: this.list.entries[place] });
+        findings.add({ ...location, kind: 'inserted', entry: this.list.entries[place], detail: 'a copy' });
+      } else if (inOrder.has(place)) after = place;
+      else findings.add({ ...location, kind: 'moved', entry: this.list.entries[place] });
     }
     after = -1;
     for (const [place, digest] of this.list.digests.entries()) {
-      if (inPlace.has(place)) after = place;
+      if (inOrder.has(place)) after = place;
       const entry = this.list.entries[place] ?? 0;
-      if (!seen.has(place)) lackings.push({ chain, block, after, entry, digest: digest.toString('hex') });
+      if (!seen.has(place))
+        missingEntries.push({ chain, block, after, entry, digest: digest.toString('hex') });
     }
-    return new Set(known.flatMap(({ line, place }) => (place === undefined ? [] : [line.number])));
+    return new Set(located.flatMap(({ line, place }) => (place === undefined ? [] : [line.number])));
   }
 }
 
-/** The number that a line gives its entry. */
 function entryIn(text: Buffer): number | null {
   const [, digits] = /^\{"id":(\d{1,15}),/.exec(text.toString('utf8', 0, 32)) ?? [];
   return digits === undefined ? null : Number(digits);
 }
 
-/** The longest increasing subsequence: entries outside of it were moved. */
-function longestRising(numbers: readonly number[]): ReadonlySet<number> {
+function longestIncreasing(numbers: readonly number[]): ReadonlySet<number> {
   const ends: number[] = [];
   const before = new Map<number, number | undefined>();
   for (const number of numbers) {
@@ -120,7 +119,7 @@ function longestRising(numbers: readonly number[]): ReadonlySet<number> {
     before.set(number, ends[low - 1]);
     ends[low] = number;
   }
-  const rising = new Set<number>();
-  for (let number = ends.at(-1); number !== undefined; number = before.get(number)) rising.add(number);
-  return rising;
+  const increasing = new Set<number>();
+  for (let number = ends.at(-1); number !== undefined; number = before.get(number)) increasing.add(number);
+  return increasing;
 }

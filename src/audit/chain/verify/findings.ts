@@ -1,9 +1,14 @@
 /**
- * An entry is `edited`, `missing`, `inserted` or `moved`. `head`: a block's head is not as it was signed.
- * `list`: a block's list of entries is not as it was sealed. `fork`: a signed block that does not belong
- * where it is. A whole block can be `block-missing`, `block-moved` or `block-inserted`. `cut`: blocks at the
- * end are missing, which a newer head proves. `emptied`: entries are gone without a retention on record. A
- * line is `unreadable` that is no part of an export. `export`: the first line is not as it was signed.
+ * Kinds of findings:
+ * `edited`, `missing`, `inserted`, `moved`: an entry.
+ * `head`: the head of a block differs from what was signed.
+ * `list`: the list of a block's entries differs from what was sealed.
+ * `fork`: a signed block in the wrong position.
+ * `block-missing`, `block-moved`, `block-inserted`: a complete block.
+ * `cut`: blocks at the end are missing, as a newer head proves.
+ * `emptied`: entries are gone without a recorded retention.
+ * `unreadable`: a line is not part of an export.
+ * `export`: the first line differs from what was signed.
  */
 type FindingKind =
   | 'edited'
@@ -25,30 +30,29 @@ export interface Finding {
   readonly kind: FindingKind;
   readonly chain?: number;
   readonly block?: number;
-  /** It is the last of several blocks. */
   readonly lastBlock?: number;
   readonly entry?: number;
-  /** It counts in the file, from 1; what is missing has none. */
+  /** Line number in the file, from 1; absent for missing content. */
   readonly line?: number;
   readonly detail?: string;
 }
 
-const MOST_KEPT = 10_000;
+const MAX_STORED = 10_000;
 
 export class Findings {
-  private readonly kept: Finding[] = [];
-  private all = 0;
+  private readonly stored: Finding[] = [];
+  private total = 0;
 
   add(finding: Finding): void {
-    this.all += 1;
-    if (this.kept.length < MOST_KEPT) this.kept.push(finding);
+    this.total += 1;
+    if (this.stored.length < MAX_STORED) this.stored.push(finding);
   }
 
   get list(): readonly Finding[] {
-    return this.kept;
+    return this.stored;
   }
 
   get count(): number {
-    return this.all;
+    return this.total;
   }
 }

@@ -11,30 +11,28 @@ import {
 } from '../block';
 import { BLOCK_MARK, EXPORT_FORMAT, EXPORT_MARK } from '../chain-export';
 import { isSignedBy } from '../sealing-key';
-import { BlockEntries, type Lacking, type Stray } from './block-entries';
+import { BlockEntries, type MissingEntry, type StrayLine } from './block-entries';
 import { ChainCheck } from './chain-check';
 import { type Finding, Findings } from './findings';
 import { matchStrays } from './match-strays';
 
-export interface VerifyOptions {
-  /** The trusted public keys. Without them every key is accepted and reported. */
+export interface ExportVerifyOptions {
+  /** Trusted public keys; if omitted, every key is accepted and reported. */
   readonly keys?: readonly Buffer[];
-  /** Heads that were kept outside the installation. */
   readonly anchor?: readonly SignedHead[];
   /**
-   * Verifies every signature, which locates a fault. Without it, only the last signature of a chain is verified: the
-   * hashes tie all earlier blocks to it.
+   * Verifies every signature, which locates a fault. Otherwise only the last signature of a chain is verified, because
+   * the hashes tie all earlier blocks to it.
    */
   readonly everySignature: boolean;
 }
 
-export interface Verification {
+export interface ExportVerification {
   readonly findings: readonly Finding[];
-  /** There are more findings than the list holds. */
+  /** Total number of findings, which can exceed the list. */
   readonly count: number;
   readonly entries: number;
   readonly blocks: number;
-  /** Retention has removed the entries of so many blocks. */
   readonly emptyBlocks: number;
   readonly chains: number;
   readonly signers: readonly string[];
@@ -43,37 +41,36 @@ export interface Verification {
 
 const LINE_FEED = 10;
 
-/** Reads an export to its end and reports every difference from what was sealed. */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
-  options: VerifyOptions,
-): Promise<Verification> {
-  const reading = new ExportReading(options);
+  options: ExportVerifyOptions,
+): Promise<ExportVerification> {
+  const reader = new ExportReader(options);
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
     let from = 0;
     for (let to = bytes.indexOf(LINE_FEED); to !== -1; to = bytes.indexOf(LINE_FEED, from)) {
-      reading.take(bytes.subarray(from, to));
+      reader.takeLine(bytes.subarray(from, to));
       from = to + 1;
     }
     rest = bytes.subarray(from);
   }
-  if (rest.length > 0) reading.takeUnended(rest);
-  return reading.finish();
+  if (rest.length > 0) reader.takeUnterminated(rest);
+  return reader.finish();
 }
 
-class ExportReading {
+class ExportReader {
   private readonly findings = new Findings();
   private readonly chains = new Map<number, ChainCheck>();
   private readonly signers = new Set<string>();
-  private readonly strays: Stray[] = [];
-  private readonly lackings: Lacking[] = [];
-  /** Retentions that the current block's lines declare; they count only if the lines are sealed. */
+  private readonly strays: StrayLine[] = [];
+  private readonly missingEntries: MissingEntry[] = [];
+  /** Retentions declared by the current block's lines; they count only if the lines are sealed. */
   private readonly forgotten: { readonly line: number; readonly upTo: number }[] = [];
-  private readonly known: Map<number, SignedHead[]>;
-  /** It is null while no chain can be called foreign: the first line is then not trusted. */
-  private named: ReadonlySet<number> | null = null;
+  private readonly knownHeads: Map<number, SignedHead[]>;
+  /** Chains named by the first line; null if the first line is not trusted, so that no chain counts as foreign. */
+  private listedChains: ReadonlySet<number> | null = null;
   private current: { readonly head: SignedHead; readonly entries: BlockEntries | null } | null = null;
   private line = 0;
   private entries = 0;
@@ -81,11 +78,11 @@ class ExportReading {
   private emptyBlocks = 0;
   private madeAt: string | null = null;
 
-  constructor(private readonly options: VerifyOptions) {
-    this.known = Map.groupBy(options.anchor ?? [], ({ chain }) => chain);
+  constructor(private readonly options: ExportVerifyOptions) {
+    this.knownHeads = Map.groupBy(options.anchor ?? [], ({ chain }) => chain);
   }
 
-  take(line: Buffer): void {
+  takeLine(line: Buffer): void {
     this.line += 1;
     if (this.line === 1) return this.takeFirst(line);
     if (line.subarray(0, BLOCK_MARK.length).equals(blockMark)) return this.takeBlock(line);
@@ -96,20 +93,20 @@ class ExportReading {
     if (line.includes(forgottenMark)) this.takeForgotten(line);
   }
 
-  /** An export ends with a line feed, so the rest behind the last one is no line. */
-  takeUnended(line: Buffer): void {
-    this.take(line);
+  /** An export ends with a line feed, so anything after the last one is not a line. */
+  takeUnterminated(line: Buffer): void {
+    this.takeLine(line);
     this.findings.add({ kind: 'unreadable', line: this.line, detail: 'the last line does not end' });
   }
 
-  finish(): Verification {
+  finish(): ExportVerification {
     if (this.line === 0) this.findings.add({ kind: 'export', line: 1, detail: 'the file is empty' });
     this.closeBlock();
-    for (const chain of this.known.keys()) this.chainOf(chain);
+    for (const chain of this.knownHeads.keys()) this.chainOf(chain);
     for (const [chain, check] of this.chains) {
       const { end } = check;
       if (end !== null && !this.isSigned(end)) this.findings.add({ kind: 'head', chain, block: end.number });
-      if (this.named?.has(chain) === false)
+      if (this.listedChains?.has(chain) === false)
         this.findings.add({
           kind: 'block-inserted',
           chain,
@@ -117,7 +114,7 @@ class ExportReading {
         });
       check.finish();
     }
-    matchStrays(this.strays, this.lackings, this.findings);
+    matchStrays(this.strays, this.missingEntries, this.findings);
     const { entries, blocks, emptyBlocks, madeAt } = this;
     const { list: findings, count } = this.findings;
     const signers = [...this.signers];
@@ -126,12 +123,13 @@ class ExportReading {
 
   private takeFirst(line: Buffer): void {
     const first = readFirst(line);
-    if (first === null || !this.isKnown(first.signer))
+    if (first === null || !this.isTrusted(first.signer))
       return this.findings.add({ kind: 'export', line: this.line });
     this.signers.add(first.signer.toString('base64url'));
     this.madeAt = first.madeAt;
-    this.named = new Set(first.heads.map(({ chain }) => chain));
-    for (const head of first.heads) this.known.set(head.chain, [...(this.known.get(head.chain) ?? []), head]);
+    this.listedChains = new Set(first.heads.map(({ chain }) => chain));
+    for (const head of first.heads)
+      this.knownHeads.set(head.chain, [...(this.knownHeads.get(head.chain) ?? []), head]);
   }
 
   private takeBlock(line: Buffer): void {
@@ -147,11 +145,11 @@ class ExportReading {
     const check = this.chainOf(head.chain);
     if (this.options.everySignature && !this.isSigned(head)) {
       this.findings.add({ kind: 'head', chain: head.chain, block: head.number, line: this.line });
-      check.pass(head);
+      check.skip(head);
     } else check.take(head, this.line);
     if (list === null) {
       this.emptyBlocks += 1;
-      check.empty(head.number);
+      check.addEmptied(head.number);
     }
     this.current = { head, entries: list === null ? null : new BlockEntries(head, list) };
   }
@@ -163,7 +161,7 @@ class ExportReading {
       const upTo = Number(changes?.['blocks_up_to']?.[1]);
       if (entry['action'] === 'log.forgotten') this.forgotten.push({ line: this.line, upTo });
     } catch {
-      // The comparison with the list reports this line.
+      // The comparison with the list reports the line.
     }
   }
 
@@ -171,25 +169,25 @@ class ExportReading {
     const { current } = this;
     const entries = current?.entries ?? null;
     if (current === null || entries === null) return;
-    const isSealed = entries.check(this.findings, this.strays, this.lackings);
+    const isSealed = entries.check(this.findings, this.strays, this.missingEntries);
     for (const { line, upTo } of this.forgotten)
-      if (isSealed(line)) this.chainOf(current.head.chain).forgotten(upTo);
+      if (isSealed(line)) this.chainOf(current.head.chain).addRetention(upTo);
     this.forgotten.length = 0;
   }
 
   private chainOf(chain: number): ChainCheck {
-    const known = this.chains.get(chain);
-    if (known !== undefined) return known;
-    const check = new ChainCheck(chain, this.known.get(chain) ?? [], this.findings);
+    const existing = this.chains.get(chain);
+    if (existing !== undefined) return existing;
+    const check = new ChainCheck(chain, this.knownHeads.get(chain) ?? [], this.findings);
     this.chains.set(chain, check);
     return check;
   }
 
   private isSigned(head: SignedHead): boolean {
-    return this.isKnown(head.signer) && isSignedBy(head.signer, digestOfHead(head), head.signature);
+    return this.isTrusted(head.signer) && isSignedBy(head.signer, digestOfHead(head), head.signature);
   }
 
-  private isKnown(signer: Buffer): boolean {
+  private isTrusted(signer: Buffer): boolean {
     const { keys } = this.options;
     return keys === undefined || keys.some((key) => key.equals(signer));
   }
@@ -204,32 +202,32 @@ interface FirstLine {
   readonly heads: readonly SignedHead[];
 }
 
-/** It is null unless the line is signed over all that it says. */
+/** Returns null unless the signature covers the complete content of the line. */
 function readFirst(line: Buffer): FirstLine | null {
   const text = line.toString('utf8');
   const [, content, signature = ''] = /^\{"export":(\{.*\}),"signature":"([\w-]{86})"\}$/.exec(text) ?? [];
   if (content === undefined || !text.startsWith(EXPORT_MARK)) return null;
   try {
-    const said = parseJsonText(content) as Record<string, unknown>;
-    const signer = bytesOf(said['signer'], HASH_BYTES);
+    const fields = parseJsonText(content) as Record<string, unknown>;
+    const signer = bytesOf(fields['signer'], HASH_BYTES);
     const bytes = bytesOf(signature, 64);
     if (!isSignedBy(signer, digestOfLine(Buffer.from(content)), bytes)) return null;
-    if (said['format'] !== EXPORT_FORMAT || !Array.isArray(said['heads'])) return null;
-    const heads = said['heads'].map(readHead).filter((head) => head !== null);
-    return { signer, madeAt: String(said['made_at']), heads };
+    if (fields['format'] !== EXPORT_FORMAT || !Array.isArray(fields['heads'])) return null;
+    const heads = fields['heads'].map(readHead).filter((head) => head !== null);
+    return { signer, madeAt: String(fields['made_at']), heads };
   } catch {
     return null;
   }
 }
 
-/** It is null unless the line is written as an export writes it, to the byte. */
+/** Returns null unless the line is byte for byte as an export writes it. */
 function readBlock(line: Buffer): { head: SignedHead; list: BlockList | null } | null {
   try {
     const text = line.toString('utf8');
     const { block } = parseJsonText(text) as { block: Record<string, unknown> };
     if (`${BLOCK_MARK}${JSON.stringify(block)}}` !== text) return null;
-    const { entries, digests, ...written } = block;
-    const head = readHead(written);
+    const { entries, digests, ...headFields } = block;
+    const head = readHead(headFields);
     if (head?.version !== BLOCK_VERSION) return null;
     if (entries === undefined && digests === undefined) return { head, list: null };
     if (!Array.isArray(entries) || !Array.isArray(digests) || entries.length !== digests.length) return null;

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { SettledRecord } from '#extension';
 import type { OutgoingClient, PostSinkSetting } from '../../../platform';
 import { SinkFailure } from '../failure';
-import type { Sink } from '../held-tap';
-import { attributesOf, heard, nanoOf, operationOf, otlpKinds, resource, scope } from './otlp';
+import type { Sink } from '../registered-tap';
+import { attributesOf, readResponse, nanoOf, operationOf, otlpKinds, resource, scope } from './otlp';
 import { post } from './post';
 
-// The former bound of batches (API Reference of Langfuse, "Ingestion"), before compression.
-const MOST_BYTES = 3_500_000;
-// An error of its own passes.
+// Former limit of batches (API Reference of Langfuse, "Ingestion"), before compression.
+const MAX_BODY_BYTES = 3_500_000;
+// An internal error of Langfuse is temporary.
 const kinds = { ...otlpKinds, 500: 'unknown' } as const;
 
 const CLIENT = 3;
 const ERROR = 2;
 
 /**
- * Generations for Langfuse, by its endpoint for OpenTelemetry (Langfuse documentation, "Migrate custom ingestion to Langfuse
- * v4"). `/api/public/ingestion`, which answered with 207, ended on Langfuse Cloud on 2026-11-16.
+ * Sends generations to Langfuse through its OpenTelemetry endpoint (Langfuse documentation, "Migrate custom ingestion
+ * to Langfuse v4"). `/api/public/ingestion`, which answered with 207, ended on Langfuse Cloud on 2026-11-16.
  */
 export const langfuseSink = (
   { name, url, batch, timeoutMs, everyMs }: PostSinkSetting,
@@ -33,17 +33,17 @@ export const langfuseSink = (
       const body = JSON.stringify({
         resourceSpans: [{ resource, scopeSpans: [{ scope, spans: records.map(spanOf) }] }],
       });
-      if (records.length > 1 && Buffer.byteLength(body) > MOST_BYTES)
+      if (records.length > 1 && Buffer.byteLength(body) > MAX_BODY_BYTES)
         throw new SinkFailure('content', 'these records are more than one request may have');
-      const answer = await post(outgoing, { url, headers, body, timeoutMs, signal });
-      return heard(answer, records, { counted: 'rejectedSpans', kinds });
+      const response = await post(outgoing, { url, headers, body, timeoutMs, signal });
+      return readResponse(response, records, { counted: 'rejectedSpans', kinds });
     },
   };
 };
 
 function spanOf(record: SettledRecord) {
   const { request_id: id, created_at: createdAt, latency_ms: latency, error_code: code, test } = record;
-  // A test must not stand for the request that it shows: Langfuse keeps both of two spans with one id.
+  // A test must not be mistaken for its request: Langfuse keeps both of two spans with the same id.
   const seed = test === true ? `test ${id} ${Date.now()}` : `${id} ${createdAt}`;
   return {
     traceId: test === true ? digestOf(seed, 32) : id.replaceAll('-', ''),
@@ -57,11 +57,11 @@ function spanOf(record: SettledRecord) {
   };
 }
 
-/** Two requests of a caller may have one id: they share a trace, and each has a span of its own. */
+/** Two requests of a caller can have the same id: they share a trace, and each has a span of its own. */
 const digestOf = (text: string, digits: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, digits);
 
-/** The names are those of Langfuse's documentation, "OpenTelemetry", attribute mapping. */
+/** Names from Langfuse's documentation, "OpenTelemetry", attribute mapping. */
 function generationOf(record: SettledRecord) {
   const { input_tokens: input, output_tokens: output, cached_tokens: cached, first_token_ms: first } = record;
   const usage = {

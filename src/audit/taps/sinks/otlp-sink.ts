@@ -1,18 +1,26 @@
 import type { SettledRecord } from '#extension';
 import { headerIn, type OutgoingClient, type PostSinkSetting } from '../../../platform';
 import { SinkFailure } from '../failure';
-import type { Sink } from '../held-tap';
-import { attributesOf, heard, lineOf, nanoOf, operationOf, otlpKinds, resource, scope } from './otlp';
+import type { Sink } from '../registered-tap';
+import {
+  attributesOf,
+  readResponse,
+  summaryOf,
+  nanoOf,
+  operationOf,
+  otlpKinds,
+  resource,
+  scope,
+} from './otlp';
 import { post } from './post';
 
-// OTLP Specification, "OTLP/HTTP Request": the bound of a request that is recommended, before compression.
-const MOST_BYTES = 20 * 1_024 * 1_024;
+// OTLP Specification, "OTLP/HTTP Request": recommended limit of a request before compression.
+const MAX_BODY_BYTES = 20 * 1_024 * 1_024;
 
 // OpenTelemetry, Logs Data Model, "Field: SeverityNumber".
 const INFO = { severityNumber: 9, severityText: 'INFO' };
 const ERROR = { severityNumber: 17, severityText: 'ERROR' };
 
-/** Log records for any receiver that speaks OTLP over HTTP. */
 export const otlpSink = (
   { name, url, batch, timeoutMs, everyMs }: PostSinkSetting,
   secrets: readonly string[],
@@ -23,10 +31,10 @@ export const otlpSink = (
     ...{ name, kind: 'otlp', target: url, batchSize: batch, timeoutMs, everyMs },
     async send(records, signal) {
       const body = JSON.stringify(logsOf(records));
-      if (records.length > 1 && Buffer.byteLength(body) > MOST_BYTES)
+      if (records.length > 1 && Buffer.byteLength(body) > MAX_BODY_BYTES)
         throw new SinkFailure('content', 'these records are more than one request may have');
-      const answer = await post(outgoing, { url, headers, body, timeoutMs, signal });
-      return heard(answer, records, { counted: 'rejectedLogRecords', kinds: otlpKinds });
+      const response = await post(outgoing, { url, headers, body, timeoutMs, signal });
+      return readResponse(response, records, { counted: 'rejectedLogRecords', kinds: otlpKinds });
     },
   };
 };
@@ -42,7 +50,7 @@ function logRecordOf(record: SettledRecord) {
     observedTimeUnixNano: time,
     ...(record.error_code === null ? INFO : ERROR),
     eventName: 'switchboard.request.settled',
-    body: { stringValue: lineOf(record) },
+    body: { stringValue: summaryOf(record) },
     attributes: attributesOf(
       {
         'gen_ai.operation.name': operationOf(record),

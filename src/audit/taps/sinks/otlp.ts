@@ -1,5 +1,5 @@
 import type { SettledRecord } from '#extension';
-import type { OutgoingAnswer } from '../../../platform';
+import type { OutgoingResponse } from '../../../platform';
 import { SinkFailure } from '../failure';
 import { type FailureKinds, jsonIn, refusal } from './post';
 
@@ -20,20 +20,21 @@ type AnyValue =
   | { readonly doubleValue: number }
   | { readonly arrayValue: { readonly values: readonly AnyValue[] } };
 
-type Plain = string | number | boolean | readonly string[] | null | undefined;
+type OtlpValue = string | number | boolean | readonly string[] | null | undefined;
 
-/** What is null or empty is left out. Numbers are integers unless they are named in the second list. */
+/** Omits null and empty values. Numbers are integers unless they are listed in `fractions`. */
 export function attributesOf(
-  values: Readonly<Record<string, Plain>>,
+  values: Readonly<Record<string, OtlpValue>>,
   fractions: Readonly<Record<string, number>> = {},
 ): KeyValue[] {
-  const found: KeyValue[] = [];
+  const attributes: KeyValue[] = [];
   for (const [key, value] of Object.entries(values)) {
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    found.push({ key, value: valueOf(value as Exclude<Plain, null | undefined>) });
+    attributes.push({ key, value: valueOf(value as Exclude<OtlpValue, null | undefined>) });
   }
-  for (const [key, doubleValue] of Object.entries(fractions)) found.push({ key, value: { doubleValue } });
-  return found;
+  for (const [key, doubleValue] of Object.entries(fractions))
+    attributes.push({ key, value: { doubleValue } });
+  return attributes;
 }
 
 function valueOf(value: string | number | boolean | readonly string[]): AnyValue {
@@ -46,10 +47,10 @@ function valueOf(value: string | number | boolean | readonly string[]): AnyValue
 export const resource = { attributes: attributesOf({ 'service.name': 'switchboard' }) };
 export const scope = { name: 'switchboard.records' };
 
-/** Nanoseconds since 1970 of a time and so many milliseconds later. */
+/** Nanoseconds since 1970, for a time plus `laterMs`. */
 export const nanoOf = (time: string, laterMs = 0): string => `${Date.parse(time) + laterMs}000000`;
 
-/** In the words of the conventions for generative AI, where they have one. */
+/** Name from the conventions for generative AI, if they have one. */
 export const operationOf = ({ operation }: SettledRecord): string => operationNames[operation] ?? operation;
 
 // OpenTelemetry, semantic-conventions-genai, `gen_ai.operation.name`.
@@ -59,14 +60,13 @@ const operationNames: Readonly<Record<string, string>> = {
   completions: 'text_completion',
 };
 
-/** One line for people. */
-export function lineOf({ operation, model, status, error_code: code, supplier }: SettledRecord): string {
+export function summaryOf({ operation, model, status, error_code: code, supplier }: SettledRecord): string {
   const outcome = code === null ? String(status) : `${status} ${code}`;
   return [operation, model ?? 'no model', outcome, ...(supplier === null ? [] : ['by', supplier])].join(' ');
 }
 
-// OTLP Specification, "Retryable Response Codes": 429, 502, 503 and 504 pass, and no other request may be sent again. Keys
-// and addresses that are wrong say nothing of the records, which wait until the operator has set them right.
+// OTLP Specification, "Retryable Response Codes": 429, 502, 503 and 504 are temporary, and no other request may be sent
+// again. Wrong keys or addresses say nothing about the records, which wait until the operator fixes them.
 export const otlpKinds = {
   400: 'content',
   413: 'content',
@@ -77,33 +77,33 @@ export const otlpKinds = {
 } as const satisfies FailureKinds;
 
 /**
- * What an OTLP receiver said, or throws what it refused. A request that it took in part is never sent again; it says how
- * many records it refused and not which, so each of them may be one.
+ * Returns an OTLP receiver's response, or throws its refusal. A partly accepted request is never sent again; the
+ * receiver says only how many records it refused, so each could be one.
  */
-export function heard(
-  answer: OutgoingAnswer,
+export function readResponse(
+  response: OutgoingResponse,
   records: readonly SettledRecord[],
   {
     counted,
     kinds,
   }: { readonly counted: 'rejectedLogRecords' | 'rejectedSpans'; readonly kinds: FailureKinds },
 ): string {
-  const { status } = answer;
-  if (status < 200 || status > 299) throw refusal(answer, kinds);
-  const json = jsonIn(answer);
+  const { status } = response;
+  if (status < 200 || status > 299) throw refusal(response, kinds);
+  const json = jsonIn(response);
   if (json === undefined)
     throw new SinkFailure('unknown', `it answered ${status} with something that is not OTLP`);
   const partial = json['partialSuccess'];
   const { [counted]: rejected = 0, errorMessage = '' } = (
     typeof partial === 'object' && partial !== null ? partial : {}
   ) as Readonly<Record<string, unknown>>;
-  const words = typeof errorMessage === 'string' ? errorMessage.slice(0, 300) : '';
+  const message = typeof errorMessage === 'string' ? errorMessage.slice(0, 300) : '';
   const count = Number(rejected);
-  if (!(count > 0)) return words === '' ? String(status) : `${status}: ${words}`;
+  if (!(count > 0)) return message === '' ? String(status) : `${status}: ${message}`;
   const reason =
     count >= records.length
-      ? `it refused the record${words === '' ? '' : `: ${words}`}`
-      : `it refused ${count} of these ${records.length} records without saying which${words === '' ? '' : `: ${words}`}`;
+      ? `it refused the record${message === '' ? '' : `: ${message}`}`
+      : `it refused ${count} of these ${records.length} records without saying which${message === '' ? '' : `: ${message}`}`;
   throw new SinkFailure('some', reason, {
     refused: new Map(records.map(({ request_id: id }) => [id, reason])),
   });

@@ -1,16 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { HOUR_MS, parseJsonText, SECOND_MS } from '../../../kernel';
-import type { OutgoingAnswer, OutgoingClient } from '../../../platform';
+import type { OutgoingResponse, OutgoingClient } from '../../../platform';
 import { type FailureKind, SinkFailure } from '../failure';
 
-const MOST_ANSWER_BYTES = 65_536;
-const MAX_WORDS_CHARACTERS = 200;
-const LONGEST_RETRY_AFTER_MS = HOUR_MS;
+const MAX_RESPONSE_BYTES = 65_536;
+const MAX_MESSAGE_LENGTH = 200;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
-/** What a status says of the records. */
 export type FailureKinds = Readonly<Partial<Record<number, FailureKind>>>;
 
-export interface Posted {
+export interface SinkPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -18,36 +17,35 @@ export interface Posted {
   readonly signal: AbortSignal;
 }
 
-/** Sends JSON, compressed. */
-export const post = (outgoing: OutgoingClient, posted: Posted): Promise<OutgoingAnswer> =>
+export const post = (outgoing: OutgoingClient, request: SinkPost): Promise<OutgoingResponse> =>
   outgoing.read(
     {
-      url: posted.url,
+      url: request.url,
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', ...posted.headers },
-      body: gzipSync(posted.body),
-      signal: posted.signal,
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', ...request.headers },
+      body: gzipSync(request.body),
+      signal: request.signal,
     },
-    // The signal comes first, at the tap's own deadline.
-    { mostBytes: MOST_ANSWER_BYTES, deadlineMs: posted.timeoutMs + SECOND_MS },
+    // The signal fires first, at the tap's own deadline.
+    { mostBytes: MAX_RESPONSE_BYTES, deadlineMs: request.timeoutMs + SECOND_MS },
   );
 
-/** The failure that an answer stands for. Statuses that are not named say nothing of the records. */
+/** Failure that a response stands for. Statuses that are not listed say nothing about the records. */
 export function refusal(
-  { status, headers, body }: OutgoingAnswer,
+  { status, headers, body }: OutgoingResponse,
   kinds: FailureKinds,
   redactAddress: (text: string) => string = (text) => text,
 ): SinkFailure {
-  const words = redactAddress(wordsIn(body)).slice(0, MAX_WORDS_CHARACTERS);
+  const message = redactAddress(messageIn(body)).slice(0, MAX_MESSAGE_LENGTH);
   return new SinkFailure(
     kinds[status] ?? 'unknown',
-    `it answered with status ${status}${words === '' ? '' : `: ${words}`}`,
+    `it answered with status ${status}${message === '' ? '' : `: ${message}`}`,
     { retryAfterMs: retryAfterIn(headers['retry-after']) },
   );
 }
 
-/** What an answer in JSON says; undefined where it is something else. An empty one says nothing. */
-export function jsonIn({ body }: OutgoingAnswer): Readonly<Record<string, unknown>> | undefined {
+/** Returns the JSON of a response, an empty object for an empty body; undefined for anything else. */
+export function jsonIn({ body }: OutgoingResponse): Readonly<Record<string, unknown>> | undefined {
   const text = body.toString('utf8').trim();
   if (text === '') return {};
   try {
@@ -62,15 +60,15 @@ export function jsonIn({ body }: OutgoingAnswer): Readonly<Record<string, unknow
 function retryAfterIn(value: string | undefined, now = Date.now()): number {
   if (value === undefined) return 0;
   const milliseconds = /^\d{1,9}$/.test(value) ? Number(value) * SECOND_MS : Date.parse(value) - now;
-  return Number.isFinite(milliseconds) ? Math.min(Math.max(0, milliseconds), LONGEST_RETRY_AFTER_MS) : 0;
+  return Number.isFinite(milliseconds) ? Math.min(Math.max(0, milliseconds), MAX_RETRY_AFTER_MS) : 0;
 }
 
-/** The words of an error, as most services spell it; nothing of other data, or of a page for people. */
-function wordsIn(body: Buffer): string {
+/** Returns the error message in its usual spellings; nothing from other data or an HTML page. */
+function messageIn(body: Buffer): string {
   const text = body.toString('utf8').trim();
   if (text.startsWith('<')) return '';
-  const [, spelled] =
+  const [, jsonMessage] =
     /"(?:message|error_message|errorMessage|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
-  const words = spelled ?? (/^[[{]/.test(text) ? '' : text);
-  return words.replace(/\s+/g, ' ');
+  const message = jsonMessage ?? (/^[[{]/.test(text) ? '' : text);
+  return message.replace(/\s+/g, ' ');
 }

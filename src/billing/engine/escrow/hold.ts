@@ -1,24 +1,22 @@
-import type { RecordFacts } from '../../../audit';
+import type { RecordAttributes } from '../../../audit';
 import { HoldProof, type Nano } from '../../../kernel';
 import type { LimitRef } from '../../scope';
 import type { Slice } from './slice';
 
 export interface HoldRequest {
-  /** Unique to this request; a repetition is recorded under an id of its own. */
+  /** Unique to the request; a repeated request is recorded under an id of its own. */
   readonly requestId: string;
-  /** The bound: the most that the request can cost. */
+  /** Upper bound of the request's cost. */
   readonly amount: Nano;
-  /** The request can do with this amount where less is left; without it, nothing less is held. */
-  readonly least?: Nano;
+  /** Smallest acceptable hold; defaults to the full amount. */
+  readonly minAmount?: Nano;
   /** Every scope the request counts against. */
   readonly refs: readonly LimitRef[];
 }
 
-/** Below this it is refused. */
-export const leastOf = ({ amount, least = amount }: HoldRequest): Nano => least;
+export const minAmountOf = ({ amount, minAmount = amount }: HoldRequest): Nano => minAmount;
 
-/** The record of a request that ended, apart from what the hold knows. */
-export type SettleOutcome = RecordFacts;
+export type SettleOutcome = RecordAttributes;
 
 export interface HoldKeeper {
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void>;
@@ -34,15 +32,15 @@ export let placeHold: (
 ) => Hold;
 
 /**
- * A hold is money set aside for one request in all its scopes. Its holder may call a supplier; only the
- * escrow makes them. It ends once, by settle or release; a later call changes nothing.
+ * Money reserved for one request in all its scopes; its holder is allowed to call a supplier. Only the escrow creates
+ * holds, and a hold ends once, by settle or release.
  */
 export class Hold extends HoldProof {
   readonly requestId: string;
-  /** The hold is less than was asked for where the request could do with it. */
+  /** Can be less than requested if the request accepts less. */
   readonly amount: Nano;
   readonly refs: readonly LimitRef[];
-  /** It is the time of the database's clock; it decides which windows are charged, whenever the request ends. */
+  /** Time on the database's clock. Decides which windows are charged, no matter when the request ends. */
   readonly heldAt: number;
   readonly #keeper: HoldKeeper;
   readonly #slices: readonly Slice[];
@@ -63,19 +61,18 @@ export class Hold extends HoldProof {
     this.#slices = slices;
   }
 
-  /** The budget of this model at this key, where there is one. */
+  /** Id of the budget for this model of this key; null if there is none. */
   get keyModelId(): number | null {
     return this.refs.find(({ kind }) => kind === 'key_model')?.id ?? null;
   }
 
-  /** Charges what the request really cost. Settles once the record survives this process. */
+  /** Charges the real cost. Resolves once the record survives this process. */
   settle(outcome: SettleOutcome): Promise<void> {
     if (outcome.costNano < 0n) throw new RangeError('a request cannot cost less than nothing');
     this.#ended ??= this.#keeper.settle(this, this.#slices, outcome);
     return this.#ended;
   }
 
-  /** Nothing was used: the money goes back at once and no record remains. */
   release(): void {
     if (this.#ended !== undefined) return;
     this.#ended = nothingToAwait;

@@ -3,38 +3,42 @@ import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { Nano } from '../../../kernel';
 import type { DatabaseClock } from '../../../platform';
-import { type Ask, type Drawn, LeaseGone, type MoneyStore, type Portion } from '../store/money-store';
-import type { SliceBook } from './slice-book';
+import {
+  type DrawRequest,
+  type DrawResult,
+  LeaseGone,
+  type MoneyStore,
+  type SlicePortion,
+} from '../store/money-store';
+import type { SliceRegistry } from './slice-registry';
 
-/** These figures say what the settlement of this node is doing. */
 export interface SettlementActivity {
   readonly busy: boolean;
   readonly commits: number;
 }
 
-const answerDeadlineMs = 10_000;
+const MAX_RESPONSE_MS = 10_000;
 
 /**
- * The lease under which this node draws, hands back and audits: one operation at a time, numbered. So an operation whose
- * answer was lost is neither counted twice nor takes effect later. A swept lease is followed by another (`lapsed`).
+ * The lease under which this node draws, hands back and audits: one numbered operation at a time. An operation whose
+ * response is lost is neither counted twice nor takes effect later.
  */
 export class NodeLease extends EventEmitter<{ lapsed: [] }> {
   private readonly logger = new Logger(NodeLease.name);
   private current = randomUUID();
   private queue: Promise<unknown> = Promise.resolve();
   private operation = 0;
-  private doubtful = false;
-  private exists = false;
+  private isInDoubt = false;
+  private isActive = false;
   private admitUntil = -Infinity;
   private renewedAt: number;
   private closed = false;
-  /** So many leases of this node were swept. */
   lapses = 0;
 
   constructor(
     private readonly store: MoneyStore,
     private readonly clock: DatabaseClock,
-    private readonly book: SliceBook,
+    private readonly registry: SliceRegistry,
   ) {
     super();
     this.renewedAt = clock.elapsedMs();
@@ -44,39 +48,38 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     return this.current;
   }
 
-  /** The lease exists in the database: before that there is nothing to draw under. */
-  get begun(): boolean {
-    return this.exists;
+  /** Whether the lease exists in the database; nothing can be drawn before that. */
+  get isStarted(): boolean {
+    return this.isActive;
   }
 
-  /** An answer was lost, so that the database may hold more for this node than its memory says. */
+  /** Whether a response was lost, so that the database might hold more for this node than its memory shows. */
   get inDoubt(): boolean {
-    return this.doubtful;
+    return this.isInDoubt;
   }
 
-  /** False as soon as the lease might end before a request that is admitted now is counted. */
-  get admits(): boolean {
+  /** False as soon as the lease might end before a request admitted now is counted. */
+  get isAdmitting(): boolean {
     return !this.closed && this.clock.elapsedMs() < this.admitUntil;
   }
 
-  /** Since the last renewal, or since the start before the first one. */
+  /** Age of the last renewal; before the first one, time since the start. */
   get ageMs(): number {
     return this.clock.elapsedMs() - this.renewedAt;
   }
 
-  /** The database knows the lease now; requests are admitted until the given moment. */
-  renewed(admitUntil: number): void {
-    this.exists = true;
+  /** Records a renewal in the database; requests are admitted until the time given. */
+  markRenewed(admitUntil: number): void {
+    this.isActive = true;
     this.renewedAt = this.clock.elapsedMs();
     this.admitUntil = admitUntil;
   }
 
-  /** Nothing is admitted any more, and no other lease begins. */
+  /** Stops admitting, and prevents another lease from starting. */
   close(): void {
     this.closed = true;
   }
 
-  /** Another node swept this lease: everything under it belongs to others, and a new one begins from nothing. */
   lapse(): void {
     if (this.closed) return;
     this.lapses += 1;
@@ -84,36 +87,37 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     this.current = randomUUID();
     this.queue = Promise.resolve();
     this.operation = 0;
-    this.doubtful = this.exists = false;
+    this.isInDoubt = this.isActive = false;
     this.admitUntil = -Infinity;
-    this.book.lapse();
+    this.registry.lapse();
     this.emit('lapsed');
   }
 
-  /** `apply` runs before anything else may be drawn or handed back. */
-  draw(asks: readonly Ask[], apply: (drawn: readonly Drawn[]) => void): Promise<void> {
-    return this.next(async (lease, operation) =>
-      apply(await this.answer(lease, this.store.draw(lease, operation, asks))),
+  /** Calls `apply` before anything else can be drawn or handed back. */
+  draw(requests: readonly DrawRequest[], apply: (drawn: readonly DrawResult[]) => void): Promise<void> {
+    return this.enqueue(async (lease, operation) =>
+      apply(await this.ofCurrentLease(lease, this.store.draw(lease, operation, requests))),
     );
   }
 
-  giveBack(collect: () => readonly Portion[]): Promise<void> {
-    return this.next(async (lease, operation) => {
+  giveBack(collect: () => readonly SlicePortion[]): Promise<void> {
+    return this.enqueue(async (lease, operation) => {
       const portions = collect();
-      if (portions.length > 0) await this.answer(lease, this.store.giveBack(lease, operation, portions));
+      if (portions.length > 0)
+        await this.ofCurrentLease(lease, this.store.giveBack(lease, operation, portions));
     });
   }
 
   /**
-   * Finds money that the database holds for this node and its memory does not show. A settlement that commits
-   * meanwhile makes the surplus look smaller, never larger; then the doubt stays until the next time.
+   * Finds money that the database holds for this node and its memory does not show. A concurrent settlement can only
+   * make the surplus look smaller; the doubt then stays until the next audit.
    */
-  audit(settling: { activity(): SettlementActivity }): Promise<void> {
-    return this.next(async (lease, operation) => {
+  audit(settlements: { activity(): SettlementActivity }): Promise<void> {
+    return this.enqueue(async (lease, operation) => {
       const expected = this.drawnByWindow();
-      const before = settling.activity();
-      const slices = await this.answer(lease, this.store.audit(lease, operation));
-      this.doubtful = before.busy || settling.activity().commits !== before.commits;
+      const before = settlements.activity();
+      const slices = await this.ofCurrentLease(lease, this.store.audit(lease, operation));
+      this.isInDoubt = before.busy || settlements.activity().commits !== before.commits;
       for (const { windowId, amount } of slices) {
         const surplus = amount - (expected.get(windowId) ?? 0n);
         if (surplus > 0n) this.adopt({ windowId, amount: surplus });
@@ -123,27 +127,27 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
 
   private drawnByWindow(): Map<string, Nano> {
     const drawn = new Map<string, Nano>();
-    for (const { window, drawn: amount } of this.book.all())
+    for (const { window, drawn: amount } of this.registry.all())
       if (window !== null) drawn.set(window.id, (drawn.get(window.id) ?? 0n) + amount);
     return drawn;
   }
 
-  private adopt({ windowId, amount }: Portion): void {
-    const slice = this.book.ofWindow(windowId);
+  private adopt({ windowId, amount }: SlicePortion): void {
+    const slice = this.registry.ofWindow(windowId);
     if (slice !== undefined) slice.receive(amount);
     else void this.giveBack(() => [{ windowId, amount }]).catch(() => undefined);
   }
 
-  /** An answer about a swept lease describes money that belongs to other nodes by now. */
-  private async answer<T>(lease: string, given: Promise<T>): Promise<T> {
-    const answer = await inTime(given);
+  /** Returns the response, unless the lease was swept meanwhile: its money then belongs to other nodes. */
+  private async ofCurrentLease<T>(lease: string, pending: Promise<T>): Promise<T> {
+    const response = await withTimeout(pending);
     if (lease !== this.current) throw new LeaseGone();
-    return answer;
+    return response;
   }
 
-  private next(work: (lease: string, operation: number) => Promise<void>): Promise<void> {
+  private enqueue(work: (lease: string, operation: number) => Promise<void>): Promise<void> {
     const lease = this.current;
-    const mine = this.queue.then(async () => {
+    const task = this.queue.then(async () => {
       if (lease !== this.current) throw new LeaseGone();
       this.operation += 1;
       try {
@@ -151,24 +155,24 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
       } catch (error) {
         if (lease === this.current) {
           if (error instanceof LeaseGone) this.lapse();
-          else this.doubtful = true;
+          else this.isInDoubt = true;
         }
         throw error;
       }
     });
-    this.queue = mine.catch(() => undefined);
-    return mine;
+    this.queue = task.catch(() => undefined);
+    return task;
   }
 }
 
-/** A connection that hangs must not hold up the next operation; a late answer is ignored. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
+/** Rejects when a connection hangs, so that the next operation can start; a late response is ignored. */
+async function withTimeout<T>(response: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the database does not answer')), answerDeadlineMs);
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the database does not answer')), MAX_RESPONSE_MS);
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([response, timeout]);
   } finally {
     clearTimeout(timer);
   }

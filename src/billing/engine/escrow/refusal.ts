@@ -1,7 +1,7 @@
 import { type Fault, fault, formatUsd, isInvoiceAccount, type Nano } from '../../../kernel';
 import type { LimitRef, ScopeKind } from '../../scope';
 
-const names: Readonly<Record<ScopeKind | 'invoice', string>> = {
+const scopeNames: Readonly<Record<ScopeKind | 'invoice', string>> = {
   key: 'budget of this API key',
   key_model: 'budget of this API key for this model',
   project: 'budget of the project',
@@ -13,8 +13,8 @@ const names: Readonly<Record<ScopeKind | 'invoice', string>> = {
   invoice: 'credit limit',
 };
 
-/** The rest of the limit, with everything that runs paid for, is less than the request needs. */
-export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {
+/** Refusal of a request that needs more than the limit will have left once all running requests are charged. */
+export function exhaustedFault(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {
   const scope = nameOf(ref);
   return fault(ref.kind === 'wallet' ? 'billing_limit_reached' : 'budget_exceeded', {
     ...messageOf(scope, needed, remaining, Number.isFinite(resetsAt)),
@@ -27,7 +27,7 @@ export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: nu
   });
 }
 
-/** A payer by invoice has credit left, not a balance. */
+/** Names the credit limit instead of the balance for a payer by invoice. */
 const nameOf = ({ kind, id }: LimitRef): ScopeKind | 'invoice' =>
   kind === 'wallet' && isInvoiceAccount(id) ? 'invoice' : kind;
 
@@ -40,14 +40,14 @@ function messageOf(
   if (remaining > 0n) {
     return {
       message:
-        `This request may cost up to $${formatUsd(needed)}, and $${formatUsd(remaining)} of the ${names[scope]} is left. ` +
+        `This request may cost up to $${formatUsd(needed)}, and $${formatUsd(remaining)} of the ${scopeNames[scope]} is left. ` +
         'Ask for a shorter answer, or have more made available.',
     };
   }
   if (scope === 'wallet') return {};
   if (scope !== 'invoice')
     return {
-      message: `The ${names[scope]} is used up. ${resets ? 'It resets by itself, or its' : 'Its'} limit can be raised.`,
+      message: `The ${scopeNames[scope]} is used up. ${resets ? 'It resets by itself, or its' : 'Its'} limit can be raised.`,
     };
   return {
     message:
@@ -56,12 +56,12 @@ function messageOf(
   };
 }
 
-/** Enough is left, but other requests hold it. */
-export const inUse = (scope: LimitRef | undefined, needed: Nano): Fault =>
+/** Refusal when enough remains, but other requests hold it. */
+export const inUseFault = (scope: LimitRef | undefined, needed: Nano): Fault =>
   fault('capacity_exceeded', {
     details: { needed_usd: formatUsd(needed), ...(scope ? { scope: nameOf(scope) } : {}) },
     retryAfterSeconds: 1,
   });
 
-export const cannotCheck = (cause?: unknown): Fault =>
+export const unavailableFault = (cause?: unknown): Fault =>
   fault('billing_unavailable', { retryAfterSeconds: 2, ...(cause === undefined ? {} : { cause }) });

@@ -1,87 +1,85 @@
 import { Logger } from '@nestjs/common';
 import type { Fault, Nano } from '../../../kernel';
 import { type LimitRef, scopeKey } from '../../scope';
-import { type Ask, type Drawn, LeaseGone, type Portion } from '../store/money-store';
+import { type DrawRequest, type DrawResult, LeaseGone, type SlicePortion } from '../store/money-store';
 import type { DatabaseClock } from '../../../platform';
-import { type Hold, type HoldRequest, leastOf } from './hold';
+import { type Hold, type HoldRequest, minAmountOf } from './hold';
 import type { NodeLease } from './node-lease';
-import { cannotCheck, spent } from './refusal';
+import { unavailableFault, exhaustedFault } from './refusal';
 import type { Slice } from './slice';
-import type { SliceBook } from './slice-book';
+import type { SliceRegistry } from './slice-registry';
 import type { WaitingLine } from './waiting-line';
 
 export interface SliceAllocatorOptions {
-  /** The most a slice is filled up to, however much is left. */
   readonly sliceCap: Nano;
-  /** The fallback poll in case an announcement is lost. */
-  readonly askAgainMs: number;
-  /** A recall is in force for so long, and is answered within it. */
+  /** Interval of the fallback poll, in case a notification is lost. */
+  readonly retryMs: number;
+  /** How long a recall stays in force; it is answered within this time. */
   readonly recallMs: number;
-  readonly handBackMs: number;
+  readonly handBackDelayMs: number;
 }
 
-/** This is asked for in one scope, for the first who waits there. */
-interface ScopeAsk extends Ask {
+/** Draw request for one scope, sized for the first waiter there. */
+interface ScopeDrawRequest extends DrawRequest {
   readonly amount: Nano;
-  /** Less than it asked for, since that was not left. */
+  /** Whether the amount is less than requested because no more was available. */
   readonly isCapped: boolean;
 }
 
-/** A request that asks for the largest possible hold. It shares a draw like any other. */
-interface Question {
+/** Query for the largest possible hold. Shares a draw with the waiting requests. */
+interface HeadroomQuery {
   readonly refs: readonly LimitRef[];
   readonly resolve: (headroom: Nano) => void;
   readonly reject: (refusal: Fault) => void;
 }
 
-interface Need extends Omit<ScopeAsk, 'want'> {
+interface ScopeDemand extends Omit<ScopeDrawRequest, 'want'> {
   total: Nano;
   readonly slice: Slice | undefined;
 }
 
-const nothingNeeded = { amount: 0n, isCapped: false };
+const noAmount = { amount: 0n, isCapped: false };
 
-/** The database has just said that it has not so much; less may still be asked for. */
-const isKnownShort = ({ askAgainAt, shortOf }: Slice, amount: Nano, elapsed: number): boolean =>
-  askAgainAt > elapsed && amount >= shortOf;
+/** Whether the database has just reported less than this amount; a smaller amount can still be requested. */
+const isRecentlyShort = ({ retryAt, refusedAmount }: Slice, amount: Nano, elapsed: number): boolean =>
+  retryAt > elapsed && amount >= refusedAmount;
 
-const isToBeAsked = (slice: Slice | undefined, amount: Nano, elapsed: number): boolean =>
-  slice === undefined || !(slice.covers(amount) || isKnownShort(slice, amount, elapsed));
+const needsDraw = (slice: Slice | undefined, amount: Nano, elapsed: number): boolean =>
+  slice === undefined || !(slice.covers(amount) || isRecentlyShort(slice, amount, elapsed));
 
 /** The headroom of scopes without a limit. */
 export const UNLIMITED: Nano = 2n ** 62n;
 
-/** A slice is filled for at least this many requests of the size that asks. */
-const fewRequests = 8n;
+/** Minimum number of requests of the same size that a draw covers. */
+const MIN_REQUESTS_PER_DRAW = 8n;
 
 /** Draws money for waiting requests, and hands back money that other nodes need more. */
 export class SliceAllocator {
   private readonly logger = new Logger(SliceAllocator.name);
-  private drawing = false;
+  private isDrawing = false;
   private timer: NodeJS.Timeout | undefined;
-  private handingBack: NodeJS.Timeout | undefined;
+  private handBackTimer: NodeJS.Timeout | undefined;
   private readonly lowSlices = new Set<Slice>();
-  /** The limits of these scopes changed while a draw was on its way. */
-  private readonly changed = new Set<number>();
-  private questions: Question[] = [];
-  /** The outcome of the last draw. */
+  /** Scopes whose limits changed during a draw. */
+  private readonly changedScopes = new Set<number>();
+  private headroomQueries: HeadroomQuery[] = [];
   lastDraw: 'on its way' | 'answered' | 'failed' = 'answered';
-  private stopped = false;
+  private isStopped = false;
 
   constructor(
     private readonly options: SliceAllocatorOptions,
     private readonly clock: DatabaseClock,
-    private readonly book: SliceBook,
+    private readonly registry: SliceRegistry,
     private readonly line: WaitingLine,
     private readonly lease: NodeLease,
     private readonly place: (request: HoldRequest, amount: Nano) => Hold | undefined,
   ) {}
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
     clearTimeout(this.timer);
-    clearTimeout(this.handingBack);
-    this.timer = this.handingBack = undefined;
+    clearTimeout(this.handBackTimer);
+    this.timer = this.handBackTimer = undefined;
   }
 
   /** Serves waiting requests from memory, then draws for the rest. */
@@ -90,51 +88,51 @@ export class SliceAllocator {
     void this.draw();
   }
 
-  /** Requests are served in order: none overtakes on a scope that an earlier one is short of. */
+  /** Serves requests in order: no request overtakes an earlier one that lacks money in the same scope. */
   serveFromSlices(): void {
-    const short = new Set<number>();
+    const shortScopes = new Set<number>();
     const now = this.clock.now();
-    this.line.answer((waiter) => {
+    this.line.resolveEach((waiter) => {
       const { request } = waiter;
       const { refs } = request;
-      if (short.size > 0 && refs.some((ref) => short.has(scopeKey(ref)))) return undefined;
+      if (shortScopes.size > 0 && refs.some((ref) => shortScopes.has(scopeKey(ref)))) return undefined;
       const amount = this.amountFor(request, now);
       const hold = this.place(request, amount);
       if (hold !== undefined) return hold;
       for (const ref of refs) {
-        if (this.book.current(ref, now)?.covers(amount) !== true) short.add(scopeKey(ref));
+        if (this.registry.current(ref, now)?.covers(amount) !== true) shortScopes.add(scopeKey(ref));
       }
       return undefined;
     });
   }
 
   /**
-   * The request gets all that it asks for, unless a draw has just said that so much is not left. Then those
-   * who wait share the rest, and a request that cannot do with less gets what it asks for or nothing.
+   * Returns the full amount, unless a draw has just reported less. The waiters then share the rest, and a request that
+   * does not accept less gets all or nothing.
    */
   private amountFor(request: HoldRequest, now: number): Nano {
-    const least = leastOf(request);
-    let fits = request.amount;
-    if (least === fits) return fits;
+    const minAmount = minAmountOf(request);
+    let amount = request.amount;
+    if (minAmount === amount) return amount;
     const elapsed = this.clock.elapsedMs();
     for (const ref of request.refs) {
-      const slice = this.book.current(ref, now);
-      if (slice === undefined || slice.window === null || slice.askAgainAt <= elapsed) continue;
+      const slice = this.registry.current(ref, now);
+      if (slice === undefined || slice.window === null || slice.retryAt <= elapsed) continue;
       const waiting = BigInt(Math.max(1, this.line.countFor(slice.key)));
       const share = (slice.usable + slice.poolLeft) / waiting;
-      if (share < fits) fits = share;
+      if (share < amount) amount = share;
     }
-    return fits > least ? fits : least;
+    return amount > minAmount ? amount : minAmount;
   }
 
-  /** The next draw asks for it, and no draw that began since then has: what was answered was not about it. */
-  isUnheard(request: HoldRequest, since: number): boolean {
+  /** Whether the request still needs a draw and none that started since then was about it. */
+  isUnanswered(request: HoldRequest, startedAt: number): boolean {
     const now = this.clock.now();
     const amount = this.amountFor(request, now);
     const elapsed = this.clock.elapsedMs();
     return request.refs.some((ref) => {
-      const slice = this.book.current(ref, now);
-      return isToBeAsked(slice, amount, elapsed) && !(slice !== undefined && slice.heardAt >= since);
+      const slice = this.registry.current(ref, now);
+      return needsDraw(slice, amount, elapsed) && !(slice !== undefined && slice.lastDrawAt >= startedAt);
     });
   }
 
@@ -143,66 +141,69 @@ export class SliceAllocator {
     void this.draw();
   }
 
-  /** The most that could be held in all of the scopes now. */
   headroom(refs: readonly LimitRef[]): Promise<Nano> {
     return new Promise((resolve, reject) => {
-      this.questions.push({ refs, resolve, reject });
+      this.headroomQueries.push({ refs, resolve, reject });
       void this.draw();
     });
   }
 
-  /** Another node starves: from now on, and for a while, money that becomes free here goes to it. */
-  recalled(windowId: string, byLease: string): void {
-    const slice = this.book.ofWindow(windowId);
+  /** Handles a recall by a node without money: for a while, money that becomes free here goes to that node. */
+  handleRecall(windowId: string, byLease: string): void {
+    const slice = this.registry.ofWindow(windowId);
     if (slice === undefined) return;
     slice.recalledUntil = this.clock.elapsedMs() + this.options.recallMs;
-    slice.yields = byLease < this.lease.id;
-    this.spare(slice);
+    slice.shouldYield = byLease < this.lease.id;
+    this.scheduleHandBack(slice);
   }
 
-  /** Another node handed something back. */
-  returned(windowId: string): void {
-    const slice = this.book.ofWindow(windowId);
-    if (slice === undefined || !this.line.waitsFor(slice.key)) return;
-    slice.askAgainAt = 0;
+  handleReturn(windowId: string): void {
+    const slice = this.registry.ofWindow(windowId);
+    if (slice === undefined || !this.line.hasWaiters(slice.key)) return;
+    slice.retryAt = 0;
     void this.draw();
   }
 
-  /** The scope's rule or limit changed: what it allows has to be drawn anew. */
-  limitChanged(ref: LimitRef): void {
+  /** Retires the slice after the scope's rule or limit changed, so that the money is drawn again. */
+  handleLimitChange(ref: LimitRef): void {
     const key = scopeKey(ref);
-    if (this.drawing) this.changed.add(key);
-    const slice = this.book.retire(key);
+    if (this.isDrawing) this.changedScopes.add(key);
+    const slice = this.registry.retire(key);
     if (slice?.window) void this.handBack(() => this.portionsOf([slice]));
-    if (this.line.waitsFor(key)) void this.draw();
+    if (this.line.hasWaiters(key)) void this.draw();
   }
 
-  /** Hands back what became free in a recalled or retired slice, unless a request here can use it soon. */
-  spare(slice: Slice): void {
-    if (this.stopped || slice.lapsed || this.handingBack !== undefined) return;
-    if (!this.mayGo(slice)) return;
-    this.handingBack = setTimeout(() => {
-      this.handingBack = undefined;
-      void this.handBack(() => this.portionsOf([...this.book.all()].filter((each) => this.mayGo(each))));
-    }, this.options.handBackMs);
+  /** Schedules handing back what became free in a recalled or retired slice, unless a request here can use it soon. */
+  scheduleHandBack(slice: Slice): void {
+    if (this.isStopped || slice.hasLapsed || this.handBackTimer !== undefined) return;
+    if (!this.canHandBack(slice)) return;
+    this.handBackTimer = setTimeout(() => {
+      this.handBackTimer = undefined;
+      void this.handBack(() =>
+        this.portionsOf([...this.registry.all()].filter((each) => this.canHandBack(each))),
+      );
+    }, this.options.handBackDelayMs);
   }
 
-  /** Keeps what two seconds may need; a slice that is no longer used goes back whole and is forgotten. */
+  /** Keeps what two seconds might need; an unused slice is handed back completely and dropped. */
   async handBackUnused(unusedMs: number): Promise<void> {
     const elapsed = this.clock.elapsedMs();
-    const unused = (slice: Slice): boolean =>
-      !this.book.isCurrent(slice) || elapsed - slice.lastUsedAt > unusedMs || this.hasEnded(slice);
+    const isUnused = (slice: Slice): boolean =>
+      !this.registry.isCurrent(slice) || elapsed - slice.lastUsedAt > unusedMs || this.hasEnded(slice);
     await this.handBack(() =>
-      this.portionsOf([...this.book.all()], (slice) => (unused(slice) ? 0n : slice.twoSeconds(elapsed) * 2n)),
+      this.portionsOf([...this.registry.all()], (slice) =>
+        isUnused(slice) ? 0n : slice.twoSecondSpending(elapsed) * 2n,
+      ),
     );
-    for (const slice of [...this.book.all()]) if (unused(slice) && slice.drawn === 0n) this.book.drop(slice);
+    for (const slice of [...this.registry.all()])
+      if (isUnused(slice) && slice.drawn === 0n) this.registry.drop(slice);
   }
 
   private hasEnded({ window }: Slice): boolean {
     return window !== null && window.endsAt <= this.clock.now();
   }
 
-  private async handBack(collect: () => Portion[]): Promise<void> {
+  private async handBack(collect: () => SlicePortion[]): Promise<void> {
     try {
       await this.lease.giveBack(collect);
     } catch (error) {
@@ -210,181 +211,186 @@ export class SliceAllocator {
     }
   }
 
-  private portionsOf(slices: Iterable<Slice>, keep: (slice: Slice) => Nano = () => 0n): Portion[] {
-    const portions: Portion[] = [];
+  private portionsOf(slices: Iterable<Slice>, keep: (slice: Slice) => Nano = () => 0n): SlicePortion[] {
+    const portions: SlicePortion[] = [];
     for (const slice of slices) {
-      if (slice.window === null || slice.lapsed) continue;
-      const amount = slice.empty(keep(slice));
+      if (slice.window === null || slice.hasLapsed) continue;
+      const amount = slice.takeFree(keep(slice));
       if (amount > 0n) portions.push({ windowId: slice.window.id, amount });
     }
     return portions;
   }
 
   /**
-   * Tie-break: where both nodes have waiting requests, remainders too small for either gather at one of them. That is
-   * the other node, unless the order of the leases favours this one and more is about to become free here.
+   * Tie-break if both nodes have waiters: remainders too small for either gather at the other node. This node keeps
+   * them only if the order of the leases favours it and more is about to become free here.
    */
-  private mayGo(slice: Slice): boolean {
+  private canHandBack(slice: Slice): boolean {
     if (slice.free <= 0n) return false;
     if (slice.isRetired) return true;
     if (slice.recalledUntil < this.clock.elapsedMs()) return false;
-    return slice.yields || slice.held === 0n || !this.line.waitsFor(slice.key);
+    return slice.shouldYield || slice.held === 0n || !this.line.hasWaiters(slice.key);
   }
 
-  /** At most one draw is in flight; requests that arrive meanwhile share the next one. */
+  /** Keeps at most one draw in flight; requests that arrive meanwhile share the next one. */
   private async draw(): Promise<void> {
-    if (this.drawing) return;
-    this.drawing = true;
+    if (this.isDrawing) return;
+    this.isDrawing = true;
     try {
-      while (this.lease.begun && !this.stopped) {
-        const questions = this.questions.splice(0);
-        const asks = this.asks(questions);
-        if (asks.length === 0 && questions.length === 0) break;
-        await this.drawOnce(asks, questions);
+      while (this.lease.isStarted && !this.isStopped) {
+        const headroomQueries = this.headroomQueries.splice(0);
+        const drawRequests = this.drawRequests(headroomQueries);
+        if (drawRequests.length === 0 && headroomQueries.length === 0) break;
+        await this.drawOnce(drawRequests, headroomQueries);
       }
     } finally {
-      this.drawing = false;
-      this.wakeLater();
-      for (const { reject } of this.questions.splice(0)) reject(cannotCheck());
+      this.isDrawing = false;
+      this.scheduleRetry();
+      for (const { reject } of this.headroomQueries.splice(0)) reject(unavailableFault());
     }
   }
 
-  private async drawOnce(asks: ScopeAsk[], questions: readonly Question[]): Promise<void> {
-    const askedAt = this.clock.elapsedMs();
+  private async drawOnce(requests: ScopeDrawRequest[], queries: readonly HeadroomQuery[]): Promise<void> {
+    const startedAt = this.clock.elapsedMs();
     const poolLeft = new Map<number, Nano>();
     this.lastDraw = 'on its way';
     try {
-      await this.lease.draw(asks, (drawn) => {
-        drawn.forEach((answer, place) => {
-          const ask = asks[place]!;
-          this.apply(ask.ref, ask, answer, askedAt);
-          if (answer.window !== null) poolLeft.set(scopeKey(ask.ref), answer.poolLeft);
+      await this.lease.draw(requests, (drawn) => {
+        drawn.forEach((result, index) => {
+          const request = requests[index]!;
+          this.apply(request.ref, request, result, startedAt);
+          if (result.window !== null) poolLeft.set(scopeKey(request.ref), result.poolLeft);
         });
-        for (const { refs, resolve } of questions) resolve(this.headroomOf(refs, poolLeft));
-        for (const key of this.changed) this.book.retire(key);
-        this.changed.clear();
+        for (const { refs, resolve } of queries) resolve(this.headroomOf(refs, poolLeft));
+        for (const key of this.changedScopes) this.registry.retire(key);
+        this.changedScopes.clear();
       });
       this.lastDraw = 'answered';
-      this.refuseUnaffordable(new Set(asks.map((ask) => scopeKey(ask.ref))));
+      this.refuseUnaffordable(new Set(requests.map((request) => scopeKey(request.ref))));
       this.serveFromSlices();
     } catch (error) {
       this.lastDraw = 'failed';
-      for (const { reject } of questions) reject(cannotCheck(error));
+      for (const { reject } of queries) reject(unavailableFault(error));
       if (error instanceof LeaseGone) return;
-      this.postpone(asks);
-      const keys = new Set(asks.map((ask) => scopeKey(ask.ref)));
-      this.line.answer((waiter) =>
-        waiter.request.refs.some((ref) => keys.has(scopeKey(ref))) ? cannotCheck(error) : undefined,
+      this.postpone(requests);
+      const keys = new Set(requests.map((request) => scopeKey(request.ref)));
+      this.line.resolveEach((waiter) =>
+        waiter.request.refs.some((ref) => keys.has(scopeKey(ref))) ? unavailableFault(error) : undefined,
       );
     }
     this.line.expire();
   }
 
   private headroomOf(refs: readonly LimitRef[], poolLeft: ReadonlyMap<number, Nano>): Nano {
-    let most = UNLIMITED;
+    let headroom = UNLIMITED;
     for (const ref of refs) {
       const pool = poolLeft.get(scopeKey(ref));
       if (pool === undefined) continue;
-      const free = this.book.at(scopeKey(ref))?.free ?? 0n;
-      const within = pool > 0n ? pool + free : free;
-      if (within < most) most = within;
+      const free = this.registry.at(scopeKey(ref))?.free ?? 0n;
+      const available = pool > 0n ? pool + free : free;
+      if (available < headroom) headroom = available;
     }
-    return most;
+    return headroom;
   }
 
-  /** One ask a scope: enough for the first who waits, and if there is plenty, for all and the next two seconds. */
-  private asks(questions: readonly Question[]): ScopeAsk[] {
+  /**
+   * Builds one draw request per scope: enough for the first waiter, and if there is plenty, for all waiters and the
+   * next two seconds.
+   */
+  private drawRequests(queries: readonly HeadroomQuery[]): ScopeDrawRequest[] {
     const elapsed = this.clock.elapsedMs();
     const now = this.clock.now();
-    const asks = new Map<number, Need>();
+    const demands = new Map<number, ScopeDemand>();
     for (const { request } of this.line) {
       const amount = this.amountFor(request, now);
       for (const ref of request.refs) {
         const key = scopeKey(ref);
-        const ask = asks.get(key);
-        if (ask !== undefined) {
-          ask.total += amount;
+        const demand = demands.get(key);
+        if (demand !== undefined) {
+          demand.total += amount;
           continue;
         }
-        const slice = this.book.current(ref, now);
-        if (!isToBeAsked(slice, amount, elapsed)) continue;
+        const slice = this.registry.current(ref, now);
+        if (!needsDraw(slice, amount, elapsed)) continue;
         const need = amount - (slice?.usable ?? 0n);
-        asks.set(key, { ref, need, total: amount, slice, amount, isCapped: amount < request.amount });
+        demands.set(key, { ref, need, total: amount, slice, amount, isCapped: amount < request.amount });
       }
     }
     for (const slice of this.lowSlices) {
-      if (!this.book.isCurrent(slice) || asks.has(slice.key) || slice.askAgainAt > elapsed) continue;
-      asks.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice, ...nothingNeeded });
+      if (!this.registry.isCurrent(slice) || demands.has(slice.key) || slice.retryAt > elapsed) continue;
+      demands.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice, ...noAmount });
     }
     this.lowSlices.clear();
-    const drawing = [...asks.values()].map(({ total, slice, ...ask }) => {
-      const comfort = (slice?.twoSeconds(elapsed) ?? 0n) + (ask.need > 0n ? ask.need * fewRequests : 0n);
-      const want = total + comfort - (slice?.free ?? 0n);
-      return { ...ask, want: want > this.options.sliceCap ? this.options.sliceCap : want };
+    const draws = [...demands.values()].map(({ total, slice, ...demand }) => {
+      const reserve =
+        (slice?.twoSecondSpending(elapsed) ?? 0n) +
+        (demand.need > 0n ? demand.need * MIN_REQUESTS_PER_DRAW : 0n);
+      const want = total + reserve - (slice?.free ?? 0n);
+      return { ...demand, want: want > this.options.sliceCap ? this.options.sliceCap : want };
     });
-    const looking = new Map<number, ScopeAsk>();
-    for (const ref of questions.flatMap(({ refs }) => refs)) {
+    const headroomOnly = new Map<number, ScopeDrawRequest>();
+    for (const ref of queries.flatMap(({ refs }) => refs)) {
       const key = scopeKey(ref);
-      if (!asks.has(key)) looking.set(key, { ref, need: 0n, want: 0n, ...nothingNeeded });
+      if (!demands.has(key)) headroomOnly.set(key, { ref, need: 0n, want: 0n, ...noAmount });
     }
-    return [...drawing, ...looking.values()];
+    return [...draws, ...headroomOnly.values()];
   }
 
-  private apply(ref: LimitRef, ask: ScopeAsk, drawn: Drawn, askedAt: number): void {
+  private apply(ref: LimitRef, request: ScopeDrawRequest, drawn: DrawResult, startedAt: number): void {
     const elapsed = this.clock.elapsedMs();
-    this.clock.synchronise(drawn.now, askedAt);
-    const before = this.book.at(scopeKey(ref));
-    const slice = this.book.open(ref, drawn.window, elapsed);
-    if (before !== undefined && before !== slice) void this.handBack(() => this.portionsOf([before]));
+    this.clock.synchronise(drawn.now, startedAt);
+    const previous = this.registry.at(scopeKey(ref));
+    const slice = this.registry.open(ref, drawn.window, elapsed);
+    if (previous !== undefined && previous !== slice) void this.handBack(() => this.portionsOf([previous]));
     slice.applyDraw(drawn);
-    slice.heardAt = askedAt;
-    if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
-    if (ask.need <= 0n && ask.want <= 0n) return;
-    const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
-    if (short) slice.shortOf = ask.amount;
-    // A smaller hold fits: that does not make enough of it for larger ones.
-    const staysShort = ask.isCapped && slice.askAgainAt > elapsed;
-    if (!staysShort) slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
-    slice.lowWater = short ? 0n : slice.free / 4n;
+    slice.lastDrawAt = startedAt;
+    if (slice.isOverdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
+    if (request.need <= 0n && request.want <= 0n) return;
+    const isShort = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
+    if (isShort) slice.refusedAmount = request.amount;
+    // A smaller hold that fits does not mean that there is enough for larger ones.
+    const isStillShort = request.isCapped && slice.retryAt > elapsed;
+    if (!isStillShort) slice.retryAt = isShort ? elapsed + this.options.retryMs : 0;
+    slice.lowWater = isShort ? 0n : slice.free / 4n;
   }
 
-  /** A request that needs more than will ever be left in the window is refused at once. */
-  private refuseUnaffordable(heard: ReadonlySet<number>): void {
-    this.line.answer((waiter) => {
+  /** Refuses requests that need more than the window will ever have left. */
+  private refuseUnaffordable(answeredScopes: ReadonlySet<number>): void {
+    this.line.resolveEach((waiter) => {
       const { request } = waiter;
-      const refs = request.refs.filter((ref) => heard.has(scopeKey(ref)));
-      // A limit that changed meanwhile is asked for anew: until then a later one would be blamed in its place.
-      const isKnown = refs.every((ref) => this.book.at(scopeKey(ref)) !== undefined);
-      return isKnown ? this.unaffordable(refs, leastOf(request)) : undefined;
+      const refs = request.refs.filter((ref) => answeredScopes.has(scopeKey(ref)));
+      // A limit that changed meanwhile is drawn again first; otherwise a later scope would be blamed instead.
+      const isComplete = refs.every((ref) => this.registry.at(scopeKey(ref)) !== undefined);
+      return isComplete ? this.unaffordable(refs, minAmountOf(request)) : undefined;
     });
   }
 
   private unaffordable(refs: readonly LimitRef[], amount: Nano): Fault | undefined {
     for (const ref of refs) {
-      const slice = this.book.at(scopeKey(ref));
+      const slice = this.registry.at(scopeKey(ref));
       if (slice?.window && !slice.covers(amount) && slice.spendable < amount) {
-        return spent(ref, amount, slice.spendable, slice.resetsAt);
+        return exhaustedFault(ref, amount, slice.spendable, slice.resetsAt);
       }
     }
     return undefined;
   }
 
-  /** An unreachable database is not asked again at once for a draw ahead of need. */
-  private postpone(asks: readonly Ask[]): void {
-    for (const ask of asks) {
-      const slice = this.book.at(scopeKey(ask.ref));
-      if (slice === undefined || ask.need > 0n) continue;
-      slice.askAgainAt = this.clock.elapsedMs() + 1_000;
+  /** Delays the next draw ahead of need while the database is unreachable. */
+  private postpone(requests: readonly DrawRequest[]): void {
+    for (const request of requests) {
+      const slice = this.registry.at(scopeKey(request.ref));
+      if (slice === undefined || request.need > 0n) continue;
+      slice.retryAt = this.clock.elapsedMs() + 1_000;
       slice.lowWater = slice.free / 2n;
     }
   }
 
-  /** Announcements wake those who wait; should one be lost, this timer does. */
-  private wakeLater(): void {
-    if (this.stopped || this.line.length === 0 || this.timer !== undefined) return;
+  /** Retries on a timer, in case a notification that would wake the waiters is lost. */
+  private scheduleRetry(): void {
+    if (this.isStopped || this.line.length === 0 || this.timer !== undefined) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.serve();
-    }, this.options.askAgainMs);
+    }, this.options.retryMs);
   }
 }

@@ -10,8 +10,8 @@ export interface Waiter {
 }
 
 /**
- * Requests that cannot be held yet, in the order they came. All wait equally long, so the first also expires first;
- * only those whose answer is on its way from the database stay a little longer.
+ * Requests that cannot be held yet, in order of arrival. All wait equally long, so the first expires first; only those
+ * with a draw in flight stay a little longer.
  */
 export class WaitingLine {
   private waiters: Waiter[] = [];
@@ -20,30 +20,29 @@ export class WaitingLine {
 
   constructor(
     private readonly elapsed: () => number,
-    /** The refusal for a waiter whose time is up; undefined while its answer is in flight. */
-    private readonly expired: (waiter: Waiter) => Fault | undefined,
-    private readonly most: number,
-    /** A waiter whose answer is on its way stays so much longer. */
-    private readonly longerMs: number,
+    /** Returns the refusal for a waiter whose time is up; undefined while its draw is in flight. */
+    private readonly refusalFor: (waiter: Waiter) => Fault | undefined,
+    private readonly maxWaiters: number,
+    /** Additional wait of a waiter whose draw is in flight. */
+    private readonly extraWaitMs: number,
   ) {}
 
   get length(): number {
     return this.waiters.length;
   }
 
-  get full(): boolean {
-    return this.waiters.length >= this.most;
+  get isFull(): boolean {
+    return this.waiters.length >= this.maxWaiters;
   }
 
   [Symbol.iterator](): Iterator<Waiter> {
     return this.waiters[Symbol.iterator]();
   }
 
-  waitsFor(key: number): boolean {
+  hasWaiters(key: number): boolean {
     return this.perScope.has(key);
   }
 
-  /** So many wait for money of this scope. */
   countFor(key: number): number {
     return this.perScope.get(key) ?? 0;
   }
@@ -54,28 +53,27 @@ export class WaitingLine {
     this.watch();
   }
 
-  /** Answers every waiter whose answer is known now; the others stay. */
-  answer(answerOf: (waiter: Waiter) => Hold | Fault | undefined): void {
+  /** Resolves or rejects every waiter that has an outcome now; the others stay. */
+  resolveEach(outcomeOf: (waiter: Waiter) => Hold | Fault | undefined): void {
     if (this.waiters.length === 0) return;
-    const staying: Waiter[] = [];
+    const remaining: Waiter[] = [];
     for (const waiter of this.waiters) {
-      const answer = answerOf(waiter);
-      if (answer === undefined) {
-        staying.push(waiter);
+      const outcome = outcomeOf(waiter);
+      if (outcome === undefined) {
+        remaining.push(waiter);
         continue;
       }
       this.count(waiter, -1);
-      if (answer instanceof Error) waiter.reject(answer);
-      else waiter.resolve(answer);
+      if (outcome instanceof Error) waiter.reject(outcome);
+      else waiter.resolve(outcome);
     }
-    this.waiters = staying;
-    if (staying.length === 0) this.unwatch();
+    this.waiters = remaining;
+    if (remaining.length === 0) this.unwatch();
   }
 
-  /** Lets those go whose time is up. */
   expire(): void {
     const now = this.elapsed();
-    this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
+    this.resolveEach((waiter) => (waiter.deadline <= now ? this.refusalFor(waiter) : undefined));
   }
 
   private count(waiter: Waiter, change: 1 | -1): void {
@@ -91,7 +89,7 @@ export class WaitingLine {
     if (this.waiters.length === 0 || this.timer !== undefined) return;
     const now = this.elapsed();
     const next = this.waiters.reduce((soonest, { deadline }) => {
-      const end = deadline > now ? deadline : deadline + this.longerMs;
+      const end = deadline > now ? deadline : deadline + this.extraWaitMs;
       return end < soonest ? end : soonest;
     }, Infinity);
     this.timer = setTimeout(

@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { parseJsonText } from '../../../kernel';
 import { recordFields } from '../../../audit';
 
-/** The first frame of every journal: who writes it, and what its records consist of. */
 export interface JournalHeader {
   readonly format: 1;
   readonly node: string;
@@ -23,26 +22,26 @@ export const journalHeader = (node: string): string =>
     fields: recordFields,
   } satisfies JournalHeader);
 
-/** It is null for a frame that is no header. */
+/** Returns null if the frame is not a header. */
 export function headerOf(payload: string | undefined): JournalHeader | null {
   if (payload === undefined || !payload.startsWith('{')) return null;
   const header = parseJsonText(payload) as JournalHeader;
   return header.format === 1 ? header : null;
 }
 
-/** The process that wrote a journal on this machine may still run; null for another machine's. */
-export function writerRuns(header: JournalHeader): boolean | null {
+/** Returns whether the process that wrote the journal still runs; null if it ran on another machine. */
+export function isWriterRunning(header: JournalHeader): boolean | null {
   if (header.host !== hostname()) return null;
   try {
     process.kill(header.pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // The number may have gone to another process since.
+  // The process id might have been reused since.
   return startOf(header.pid) === header.started;
 }
 
-/** A process began at this time of the kernel's own count; null where the system does not say. */
+/** Returns the start time of a process in kernel clock ticks; null if the system does not report it. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -9,24 +9,24 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readRecords, type RequestRecord, type WrittenRecord, writtenRecord } from '../../../audit';
+import { readRecords, type RequestRecord, type WrittenRecord, serialiseRecord } from '../../../audit';
 import type { MoneyStore } from '../store/money-store';
 import { readFrames } from './journal-frames';
-import { headerOf, type JournalHeader, writerRuns } from './journal-owner';
-import { setAside } from './refused-records';
+import { headerOf, type JournalHeader, isWriterRunning } from './journal-owner';
+import { saveRefusedRecord } from './refused-records';
 import { settleSplitting } from './settle-splitting';
 
 export interface ReplayReport {
   readonly files: number;
   readonly records: number;
   readonly torn: readonly { readonly file: string; readonly at: number }[];
-  /** Records that the database refused for good; they lie in the file of this name. */
+  /** Number of records that the database refused permanently; they are kept in the file for refused records. */
   readonly refused: number;
-  /** Journals of nodes that an operator gave up: put aside, and nothing of them is charged. */
+  /** Journals of nodes that an operator gave up: renamed, and not charged. */
   readonly forgotten: readonly string[];
 }
 
-/** An operator decided that of a restored installation's journals nothing is charged that began after this. */
+/** `leaveAfter` skips records created later: an operator's decision after a restore from a backup. */
 export interface ReplayOptions {
   readonly leaveAfter?: Date | null;
 }
@@ -37,18 +37,17 @@ export interface AbandonedJournal {
   readonly header: JournalHeader | null;
 }
 
-interface Content {
+interface JournalContent {
   readonly records: readonly WrittenRecord[];
   readonly tornAt: number | null;
 }
 
-const recordsAtOnce = 500;
-/** A header is shorter. */
-const headerBytes = 4_096;
+const RECORDS_PER_BATCH = 500;
+const MAX_HEADER_BYTES = 4_096;
 
 /**
- * Settles what dead nodes left in their journals, then takes back what they held. Safe to repeat, and safe against
- * records that were committed already: their ids are known.
+ * Settles what dead nodes left in their journals, then takes back what they held. Safe to repeat, and safe for records
+ * that were committed already, because their ids are known.
  */
 export async function replayJournals(
   folder: string,
@@ -62,56 +61,61 @@ export async function replayJournals(
     refused: 0,
     forgotten: [] as string[],
   };
-  const left = await ofDeadNodes(journalsIn(folder), store);
-  if (left.length === 0) return report;
-  const givenUp = new Set(await store.forgotten([...new Set(left.map(({ node }) => node))]));
-  for (const { file } of left.filter(({ node }) => givenUp.has(node))) {
+  const journals = await journalsOfDeadNodes(journalsIn(folder), store);
+  if (journals.length === 0) return report;
+  const forgottenNodes = new Set(await store.forgottenNodes([...new Set(journals.map(({ node }) => node))]));
+  for (const { file } of journals.filter(({ node }) => forgottenNodes.has(node))) {
     renameSync(file, `${file}.forgotten`);
     report.forgotten.push(file);
   }
-  const dead = left
-    .filter(({ node }) => !givenUp.has(node))
+  const dead = journals
+    .filter(({ node }) => !forgottenNodes.has(node))
     .map((each) => ({ ...each, ...contentOf(each) }))
-    .map(({ records: all, ...each }) => {
-      const records = all.filter(({ createdMs }) => leaveAfter === null || createdMs <= leaveAfter.getTime());
-      return { ...each, records, isLeft: records.length < all.length };
+    .map(({ records: allRecords, ...each }) => {
+      const records = allRecords.filter(
+        ({ createdMs }) => leaveAfter === null || createdMs <= leaveAfter.getTime(),
+      );
+      return { ...each, records, isPartial: records.length < allRecords.length };
     });
 
   for (const { file, records, tornAt } of dead) {
     report.files += 1;
     report.records += records.length;
     if (tornAt !== null) report.torn.push({ file, at: tornAt });
-    for (let from = 0; from < records.length; from += recordsAtOnce) {
+    for (let from = 0; from < records.length; from += RECORDS_PER_BATCH) {
       await settleSplitting(
-        records.slice(from, from + recordsAtOnce),
+        records.slice(from, from + RECORDS_PER_BATCH),
         async (some) => {
           await store.settle({ lease: null, number: 0, records: some, releases: [] });
         },
         (record, reason) => {
           report.refused += 1;
-          setAside(folder, record, reason);
+          saveRefusedRecord(folder, record, reason);
         },
       );
     }
   }
-  // The dead node's escrow is released only now that its spending is counted.
+  // Released only after the spending is counted.
   for (const node of new Set(dead.map(({ node }) => node))) await store.sweep(node);
-  for (const { file, tornAt, isLeft } of dead) {
-    if (isLeft) renameSync(file, `${file}.left`);
+  for (const { file, tornAt, isPartial } of dead) {
+    if (isPartial) renameSync(file, `${file}.left`);
     else if (tornAt === null) rmSync(file, { force: true });
     else renameSync(file, `${file}.torn`);
   }
   return report;
 }
 
-/** A writer on this machine is looked up among its processes, any other among the leases. */
-export async function ofDeadNodes(
-  left: readonly AbandonedJournal[],
+/**
+ * Keeps the journals of dead nodes: a writer on this machine is looked up among the processes, any other among the
+ * leases.
+ */
+export async function journalsOfDeadNodes(
+  journals: readonly AbandonedJournal[],
   store: MoneyStore,
 ): Promise<AbandonedJournal[]> {
-  const known = left.map(({ header }) => (header === null ? null : writerRuns(header)));
-  const living = known.includes(null) ? await store.liveNodes() : [];
-  return left.filter(({ node }, place) => !(known[place] ?? living.includes(node)));
+  const isRunning = journals.map(({ header }) => (header === null ? null : isWriterRunning(header)));
+  const liveNodes = isRunning.includes(null) ? await store.liveNodes() : [];
+  return journals.filter(({ node }, index) => !(isRunning[index] ?? liveNodes.includes(node)));
 }
 
 export function journalsIn(folder: string): AbandonedJournal[] {
@@ -122,32 +126,31 @@ export function journalsIn(folder: string): AbandonedJournal[] {
     return {
       file,
       node: name.split('.')[0] ?? '',
-      header: headerOf(readFrames(beginningOf(file)).payloads[0]),
+      header: headerOf(readFrames(readHeader(file)).payloads[0]),
     };
   });
 }
 
-function beginningOf(path: string): Buffer {
-  const bytes = Buffer.alloc(headerBytes);
+function readHeader(path: string): Buffer {
+  const bytes = Buffer.alloc(MAX_HEADER_BYTES);
   const file = openSync(path, 'r');
   try {
-    return bytes.subarray(0, readSync(file, bytes, 0, headerBytes, 0));
+    return bytes.subarray(0, readSync(file, bytes, 0, MAX_HEADER_BYTES, 0));
   } finally {
     closeSync(file);
   }
 }
 
-export function contentOf({ file, header }: AbandonedJournal): Content {
+export function contentOf({ file, header }: AbandonedJournal): JournalContent {
   const { payloads, tornAt } = readFrames(readFileSync(file));
   if (header === null) return { records: [], tornAt: tornAt ?? 0 };
   const records = payloads
     .filter((payload) => !payload.startsWith('{'))
     .flatMap((payload) => readRecords(payload, header.fields))
-    .map(rewritten);
+    .map(toWrittenRecord);
   return { records, tornAt };
 }
 
-/** The record is written as this version writes it. */
-function rewritten({ requestId, createdAt, ...facts }: RequestRecord): WrittenRecord {
-  return writtenRecord(requestId, createdAt.getTime(), facts);
+function toWrittenRecord({ requestId, createdAt, ...facts }: RequestRecord): WrittenRecord {
+  return serialiseRecord(requestId, createdAt.getTime(), facts);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { FrameBuffer } from './journal-frames';
 import { journalHeader } from './journal-owner';
 
-/** The file operations of the journal, so that a test can simulate a full disk. */
+/** File operations of the journal, so that tests can simulate a full disk. */
 export interface JournalDisk {
   open(path: string): number;
   write(file: number, bytes: Buffer): number;
@@ -24,40 +24,39 @@ interface Segment {
   readonly path: string;
   readonly file: number;
   bytes: number;
-  /** Records in it that are not committed yet. */
+  /** Number of records in the segment that are not committed. */
   open: number;
 }
 
 export interface JournalOptions {
   readonly folder: string;
   readonly node: string;
-  /** A segment longer than this is followed by another. */
   readonly segmentBytes?: number;
   readonly disk?: JournalDisk;
 }
 
 /**
- * The settled requests that are not committed yet, in files that outlive the process. Records leave in the order they
- * came; a segment is emptied or removed once all of its records are committed.
+ * Settled requests that are not committed yet, in files that outlive the process. Records leave in order; a segment is
+ * emptied or removed once all its records are committed.
  */
 export class Journal {
   private readonly disk: JournalDisk;
   private readonly segmentBytes: number;
   private readonly frames = new FrameBuffer();
   private readonly segments: Segment[] = [];
-  private made = 0;
-  private fault: unknown;
+  private segmentCount = 0;
+  private error: unknown;
 
   constructor(private readonly options: JournalOptions) {
     this.disk = options.disk ?? realDisk;
     this.segmentBytes = options.segmentBytes ?? 16 * 1024 * 1024;
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-    this.begin();
+    this.startSegment();
   }
 
-  /** It says why the last write failed, until one succeeds. */
-  get trouble(): unknown {
-    return this.fault;
+  /** Reason why the last write failed; undefined once a write succeeds. */
+  get writeError(): unknown {
+    return this.error;
   }
 
   get bytes(): number {
@@ -65,29 +64,28 @@ export class Journal {
   }
 
   /**
-   * Writes so many records, some in a payload, with one system call. It returns false when they are not in
-   * the file completely.
+   * Writes the records, several per payload, with one system call. Returns false if they are not completely in the
+   * file.
    */
   write(payloads: readonly string[], records: number): boolean {
     for (const payload of payloads) this.frames.add(payload);
-    const written = this.writeFrames(records);
+    const isWritten = this.writeFrames(records);
     this.frames.clear();
-    return written;
+    return isWritten;
   }
 
-  /** Tests whether the disk accepts writes again. */
   probe(): boolean {
-    return this.fault === undefined || this.write([], 0);
+    return this.error === undefined || this.write([], 0);
   }
 
-  /** The oldest records are committed. */
+  /** Releases the oldest records, which are committed. */
   release(count: number): void {
-    let left = count;
-    while (left > 0 && this.segments.length > 0) {
+    let remaining = count;
+    while (remaining > 0 && this.segments.length > 0) {
       const oldest = this.segments[0]!;
-      const here = Math.min(left, oldest.open);
-      oldest.open -= here;
-      left -= here;
+      const released = Math.min(remaining, oldest.open);
+      oldest.open -= released;
+      remaining -= released;
       if (oldest.open > 0) return;
       if (this.segments.length > 1) this.discard(this.segments.shift()!);
       else return this.empty(oldest);
@@ -95,13 +93,13 @@ export class Journal {
   }
 
   /**
-   * Records that are not committed stay on the disk for the next start. So does the last file while the node
-   * still holds money: it is how the next start knows whose that is.
+   * Keeps uncommitted records on the disk for the next start. Also keeps the last file while the node holds money,
+   * because the next start finds the owner there.
    */
-  close(holdsNothing = true): void {
+  close(isNothingHeld = true): void {
     const last = this.segments.at(-1);
     for (const segment of this.segments) {
-      if (segment.open === 0 && (holdsNothing || segment !== last)) this.discard(segment);
+      if (segment.open === 0 && (isNothingHeld || segment !== last)) this.discard(segment);
       else this.disk.close(segment.file);
     }
     this.segments.length = 0;
@@ -114,20 +112,20 @@ export class Journal {
       const bytes = this.frames.content;
       this.append(segment, bytes);
       segment.open += records;
-      this.fault = undefined;
+      this.error = undefined;
       return true;
     } catch (error) {
-      this.fault = error;
+      this.error = error;
       return false;
     }
   }
 
   private append(segment: Segment, bytes: Buffer): void {
     try {
-      if (this.disk.write(segment.file, bytes) !== bytes.length) throw noSpace();
+      if (this.disk.write(segment.file, bytes) !== bytes.length) throw noSpaceError();
       segment.bytes += bytes.length;
     } catch (error) {
-      // Half a frame would hide every later one from the replay.
+      // A partial frame would hide every later one from the replay.
       this.disk.truncate(segment.file, segment.bytes);
       throw error;
     }
@@ -135,12 +133,12 @@ export class Journal {
 
   private current(): Segment {
     const newest = this.segments.at(-1);
-    return newest !== undefined && newest.bytes < this.segmentBytes ? newest : this.begin();
+    return newest !== undefined && newest.bytes < this.segmentBytes ? newest : this.startSegment();
   }
 
-  private begin(): Segment {
-    this.made += 1;
-    const path = join(this.options.folder, `${this.options.node}.${this.made}.journal`);
+  private startSegment(): Segment {
+    this.segmentCount += 1;
+    const path = join(this.options.folder, `${this.options.node}.${this.segmentCount}.journal`);
     const segment = { path, file: this.disk.open(path), bytes: 0, open: 0 };
     const header = new FrameBuffer();
     header.add(journalHeader(this.options.node));
@@ -158,11 +156,11 @@ export class Journal {
     if (segment.bytes < this.segmentBytes / 16) return;
     this.segments.length = 0;
     try {
-      this.begin();
+      this.startSegment();
       this.discard(segment);
     } catch (error) {
       this.segments.push(segment);
-      this.fault = error;
+      this.error = error;
     }
   }
 
@@ -172,8 +170,7 @@ export class Journal {
   }
 }
 
-/** A write is short only where the disk has no room for the rest. */
-const noSpace = (): Error =>
+const noSpaceError = (): Error =>
   Object.assign(new Error('no space left on device: the disk took only a part of a write'), {
     code: 'ENOSPC',
   });

@@ -1,43 +1,41 @@
-interface Generation {
+interface IdGeneration {
   readonly ids: Set<string>;
-  /** So many of them are not committed. */
   uncommitted: number;
 }
 
 /**
- * The ids of settled requests that are not committed. Requests are committed in order, so ids leave by generation.
- * One Set for all of them would replace its table again and again (see `SwapList`).
+ * Ids of settled requests that are not committed. Requests are committed in order, so ids leave by generation. A single
+ * Set for all would reallocate its table again and again (see `SwapList`).
  */
 export class PendingIds {
-  private readonly generations: Generation[] = [];
+  private readonly generations: IdGeneration[] = [];
 
-  /** It is false where the id is pending already. */
+  /** Returns false if the id is pending already. */
   add(id: string): boolean {
     if (this.generations.some(({ ids }) => ids.has(id))) return false;
-    const youngest = this.generations.at(-1) ?? this.begin();
-    youngest.ids.add(id);
-    youngest.uncommitted += 1;
+    const newest = this.generations.at(-1) ?? this.addGeneration();
+    newest.ids.add(id);
+    newest.uncommitted += 1;
     return true;
   }
 
-  /** Later ids are not committed together with the present ones. */
-  separate(): void {
-    if (this.generations.at(-1)?.ids.size !== 0) this.begin();
+  /** Starts a new generation, so that later ids are not committed together with the current ones. */
+  startGeneration(): void {
+    if (this.generations.at(-1)?.ids.size !== 0) this.addGeneration();
   }
 
-  /** The oldest of them are committed. */
-  committed(count: number): void {
-    for (let left = count; left > 0;) {
+  forget(count: number): void {
+    for (let remaining = count; remaining > 0;) {
       const oldest = this.generations[0];
       if (oldest === undefined) return;
-      const taken = Math.min(left, oldest.uncommitted);
-      oldest.uncommitted -= taken;
-      left -= taken;
+      const removed = Math.min(remaining, oldest.uncommitted);
+      oldest.uncommitted -= removed;
+      remaining -= removed;
       if (oldest.uncommitted === 0) this.generations.shift();
     }
   }
 
-  private begin(): Generation {
+  private addGeneration(): IdGeneration {
     const generation = { ids: new Set<string>(), uncommitted: 0 };
     this.generations.push(generation);
     return generation;

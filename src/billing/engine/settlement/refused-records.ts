@@ -4,8 +4,8 @@ import { readRecord, type WrittenRecord } from '../../../audit';
 
 export const refusedFile = (folder: string): string => join(folder, 'refused-records.jsonl');
 
-/** Keeps a record that the database refused for good, for an operator to read. */
-export function setAside(folder: string, { text }: WrittenRecord, reason: Error): void {
+/** Saves a record that the database refused permanently, for an operator to read. */
+export function saveRefusedRecord(folder: string, { text }: WrittenRecord, reason: Error): void {
   const line = JSON.stringify({ reason: reason.message, record: readRecord(text) }, (_key, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );

@@ -1,7 +1,7 @@
 import type { WrittenRecord } from '../../../audit';
 import { monotonicMs, type Nano } from '../../../kernel';
 import type { Slice } from '../escrow/slice';
-import type { Portion } from '../store/money-store';
+import type { SlicePortion } from '../store/money-store';
 import type { TickAcknowledgement } from './tick-acknowledgement';
 
 /** A settled request and what it used of each slice. */
@@ -10,21 +10,21 @@ export interface SettledRequest {
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
   readonly tick: TickAcknowledgement;
-  /** Its caller was answered: the record stays, even if its tick fails. */
+  /** Whether the caller already has a response: the record stays, even if its tick fails. */
   readonly isAcknowledged: boolean;
 }
 
 /** The settled requests of one transaction, and what they used of this node's slices. */
 export class SettlementBatch {
   private requests: SettledRequest[] = [];
-  readonly begunAt = monotonicMs();
-  /** A closed batch is in flight: later requests go into the next one. */
-  closed = false;
-  /** After the database refused a record, these are neither committed nor set aside. */
+  readonly startedAt = monotonicMs();
+  /** Set while the batch is in flight: later requests go into the next one. */
+  isClosed = false;
+  /** Records that are neither committed nor saved as refused; null until the database refuses a record. */
   unsettled: WrittenRecord[] | null = null;
 
-  /** Journalled requests and others never share a batch: only the others may be withdrawn. */
-  constructor(readonly journalled: boolean) {}
+  /** Journalled and other requests never share a batch: only the others can be withdrawn. */
+  constructor(readonly isJournalled: boolean) {}
 
   get length(): number {
     return this.requests.length;
@@ -38,12 +38,15 @@ export class SettlementBatch {
     this.requests.push(...requests);
   }
 
-  /** A caller was told that its request could not be recorded. A split batch is committed in part. */
+  /**
+   * Whether a caller was told that its request could not be recorded. A split batch is committed in part, so it cannot
+   * be called off.
+   */
   get isCalledOff(): boolean {
-    return !this.journalled && this.unsettled === null && this.requests.some(isExpired);
+    return !this.isJournalled && this.unsettled === null && this.requests.some(isExpired);
   }
 
-  /** Removes and answers the requests that must not be charged any more. */
+  /** Removes and returns the requests that must no longer be charged. */
   withdraw(): SettledRequest[] {
     if (!this.isCalledOff) return [];
     const expired = this.requests.filter(isExpired);
@@ -62,16 +65,18 @@ export class SettlementBatch {
     return sums;
   }
 
-  /** The database releases these portions from escrow. Nothing of a swept lease: its slices belong to others. */
-  releases(): Portion[] {
+  /**
+   * Returns the portions that the database releases from escrow. Slices of a swept lease are left out: they belong to
+   * other nodes.
+   */
+  releases(): SlicePortion[] {
     const sums = new Map<string, Nano>();
-    for (const [{ window, lapsed }, amount] of this.used()) {
-      if (window !== null && !lapsed) sums.set(window.id, (sums.get(window.id) ?? 0n) + amount);
+    for (const [{ window, hasLapsed }, amount] of this.used()) {
+      if (window !== null && !hasLapsed) sums.set(window.id, (sums.get(window.id) ?? 0n) + amount);
     }
     return [...sums].map(([windowId, amount]) => ({ windowId, amount }));
   }
 
-  /** Answers the callers that wait for the commit. */
   acknowledge(): void {
     for (const { tick } of this.requests) {
       tick.uncommitted -= 1;
@@ -80,4 +85,4 @@ export class SettlementBatch {
   }
 }
 
-const isExpired = ({ tick, isAcknowledged }: SettledRequest): boolean => tick.expired && !isAcknowledged;
+const isExpired = ({ tick, isAcknowledged }: SettledRequest): boolean => tick.isExpired && !isAcknowledged;

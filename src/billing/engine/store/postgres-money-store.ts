@@ -1,19 +1,19 @@
 import { insertRequestRecords, type WrittenRecord } from '../../../audit';
 import { HOUR_MS } from '../../../kernel';
-import type { Database, Row, Tx } from '../../../platform';
+import type { Database, TableRow, Tx } from '../../../platform';
 import type { LimitRef, ScopeKind } from '../../scope';
-import { ChargeSheet } from './charge-sheet';
+import { ChargeTotals } from './charge-totals';
 import {
-  type Ask,
-  type Batch,
+  type DrawRequest,
+  type SettlementRequest,
   type Beat,
   CalledOff,
-  type Drawn,
+  type DrawResult,
   LeaseGone,
   type MoneyStore,
-  type Portion,
+  type SlicePortion,
   RefusedByStore,
-  type Settled,
+  type SettlementResult,
   type UnreadJournal,
 } from './money-store';
 
@@ -46,13 +46,13 @@ interface UnreadRow {
   amounts: string[];
 }
 
-const idsPerReservation = 1_000;
+const IDS_PER_RESERVATION = 1_000;
 
 /**
- * A trailing window begins at a time and has no end: where it had nothing to grant, its youngest spending is looked up.
- * What is drawn from a wallet is good until the next of its promotions ends.
+ * A rolling window has a start and no end: if nothing could be granted, its latest spending is looked up. What is drawn
+ * from a wallet is valid until the next of its promotions ends.
  */
-const drawing = `
+const drawSql = `
   SELECT drawn.*, CASE WHEN coalesce(granted, 0) = 0 AND starts_ms IS NOT NULL AND ends_ms IS NULL THEN
     (SELECT floor(extract(epoch FROM max(hour) + interval '720 hours') * 1000)::bigint FROM spending_bucket
       WHERE spending_bucket.window_id = drawn.window_id AND spent > 0) END AS empties_ms,
@@ -63,12 +63,12 @@ const drawing = `
       WHERE w.id = drawn.window_id AND w.kind = 'wallet' AND g.expires_at > now()) AS promotion_ends_ms
     FROM escrow_draw($1, $2, $3, $4, $5, $6) AS drawn`;
 
-/** The source of truth: every method is one statement, a settlement one transaction. */
+/** Implements the store in PostgreSQL: every method is one statement, a settlement one transaction. */
 export class PostgresMoneyStore implements MoneyStore {
-  /** Ids of ledger transactions taken from the sequence in advance, so that records can carry theirs. */
-  private reserved: bigint[] = [];
+  /** Ids of ledger transactions reserved from the sequence in advance, so that records can carry theirs. */
+  private reservedIds: bigint[] = [];
 
-  /** `isTapped` says whether taps are told of what is settled. */
+  /** `isTapped` tells whether settled records are delivered to taps. */
   constructor(
     private readonly database: Database,
     private readonly isTapped = false,
@@ -83,23 +83,26 @@ export class PostgresMoneyStore implements MoneyStore {
     ]);
     if (row === undefined) throw new Error('a beat answers one row always');
     const owners = row.changed_owners ?? [];
-    const changed = (row.changed_kinds ?? []).map((kind, at): LimitRef => ({ kind, id: Number(owners[at]) }));
+    const changed = (row.changed_kinds ?? []).map((kind, index): LimitRef => ({
+      kind,
+      id: Number(owners[index]),
+    }));
     return { alive: row.alive, now: Number(row.now_ms), changed };
   }
 
-  async draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
-    const rows = await this.query<DrawRow>(drawing, [
+  async draw(lease: string, operation: number, requests: readonly DrawRequest[]): Promise<DrawResult[]> {
+    const rows = await this.query<DrawRow>(drawSql, [
       lease,
       operation,
-      asks.map((ask) => ask.ref.kind),
-      asks.map((ask) => ask.ref.id),
-      asks.map((ask) => ask.need.toString()),
-      asks.map((ask) => ask.want.toString()),
+      requests.map((request) => request.ref.kind),
+      requests.map((request) => request.ref.id),
+      requests.map((request) => request.need.toString()),
+      requests.map((request) => request.want.toString()),
     ]);
-    return rows.map(drawnOf);
+    return rows.map(toDrawResult);
   }
 
-  async giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void> {
+  async giveBack(lease: string, operation: number, portions: readonly SlicePortion[]): Promise<void> {
     await this.query('SELECT escrow_return($1, $2, $3, $4)', [
       lease,
       operation,
@@ -108,7 +111,7 @@ export class PostgresMoneyStore implements MoneyStore {
     ]);
   }
 
-  async audit(lease: string, operation: number): Promise<Portion[]> {
+  async audit(lease: string, operation: number): Promise<SlicePortion[]> {
     const rows = await this.query<{ window_id: string; amount: string }>(
       'SELECT * FROM escrow_audit($1, $2)',
       [lease, operation],
@@ -121,7 +124,7 @@ export class PostgresMoneyStore implements MoneyStore {
     return row?.swept ?? 0;
   }
 
-  async unread(): Promise<UnreadJournal[]> {
+  async unreadJournals(): Promise<UnreadJournal[]> {
     const rows = await this.query<UnreadRow>(
       `SELECT l.node, max(l.journal) AS journal, max(l.expires_at) - interval '30 s' AS heard_at,
               array_agg(w.kind ORDER BY w.id) AS kinds, array_agg(w.owner_id ORDER BY w.id) AS owners,
@@ -135,22 +138,22 @@ export class PostgresMoneyStore implements MoneyStore {
       node,
       journal,
       heardAt,
-      held: kinds.map((kind, place) => ({
-        ref: { kind, id: Number(owners[place]) },
-        amount: BigInt(amounts[place] ?? 0),
+      held: kinds.map((kind, index) => ({
+        ref: { kind, id: Number(owners[index]) },
+        amount: BigInt(amounts[index] ?? 0),
       })),
     }));
   }
 
-  async forgotten(nodes: readonly string[]): Promise<string[]> {
-    const rows = await this.query<Row<'escrow_forgotten', 'node'>>(
+  async forgottenNodes(nodes: readonly string[]): Promise<string[]> {
+    const rows = await this.query<TableRow<'escrow_forgotten', 'node'>>(
       'SELECT node FROM escrow_forgotten WHERE node = ANY ($1)',
       [nodes],
     );
     return rows.map(({ node }) => node);
   }
 
-  /** Gives up what a dead node may have journalled. False: it is not dead, or holds nothing. */
+  /** Gives up what a dead node might have journalled. Returns false if the node is not dead or holds nothing. */
   async forget(node: string, record: (tx: Tx) => Promise<void>): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<{ done: boolean }[]>('SELECT escrow_forget($1) AS done', [node]);
@@ -160,14 +163,14 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async liveNodes(): Promise<string[]> {
-    const rows = await this.query<Row<'escrow_lease', 'node'>>(
+    const rows = await this.query<TableRow<'escrow_lease', 'node'>>(
       'SELECT DISTINCT node FROM escrow_lease WHERE expires_at > clock_timestamp()',
       [],
     );
     return rows.map((row) => row.node);
   }
 
-  async settle(batch: Batch): Promise<Settled> {
+  async settle(batch: SettlementRequest): Promise<SettlementResult> {
     const settlementOf = await this.settlementsFor(batch.records);
     try {
       return await this.database.transaction(
@@ -177,50 +180,51 @@ export class PostgresMoneyStore implements MoneyStore {
         },
       );
     } catch (error) {
-      throw translated(error);
+      throw toStoreError(error);
     }
   }
 
-  /** An id for each wallet that the records charge; one that a failed attempt leaves unused is no loss. */
+  /** Reserves an id for each wallet that the records charge. An id left unused by a failed attempt is no loss. */
   private async settlementsFor(records: readonly WrittenRecord[]): Promise<Map<number, bigint>> {
     const settlementOf = new Map<number, bigint>();
     for (const { walletId, costNano } of records) {
       if (costNano === 0n || walletId === null || settlementOf.has(walletId)) continue;
-      settlementOf.set(walletId, this.reserved.pop() ?? (await this.reserve()));
+      settlementOf.set(walletId, this.reservedIds.pop() ?? (await this.reserveIds()));
     }
     return settlementOf;
   }
 
-  private async reserve(): Promise<bigint> {
+  private async reserveIds(): Promise<bigint> {
     const rows = await this.query<{ id: string }>(
       "SELECT nextval('ledger_transaction_id_seq') AS id FROM generate_series(1, $1::integer)",
-      [idsPerReservation],
+      [IDS_PER_RESERVATION],
     );
-    this.reserved = rows.map((row) => BigInt(row.id)).reverse();
-    const first = this.reserved.pop();
+    this.reservedIds = rows.map((row) => BigInt(row.id)).reverse();
+    const first = this.reservedIds.pop();
     if (first === undefined) throw new Error('the sequence gave no ids');
     return first;
   }
 
-  private async query<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+  private async query<ResultRow>(sql: string, parameters: unknown[]): Promise<ResultRow[]> {
     try {
-      return await this.database.query<Row>(sql, parameters);
+      return await this.database.query<ResultRow>(sql, parameters);
     } catch (error) {
-      throw translated(error);
+      throw toStoreError(error);
     }
   }
 }
 
 async function settleIn(
   tx: Tx,
-  batch: Batch,
+  batch: SettlementRequest,
   options: { readonly settlementOf: ReadonlyMap<number, bigint>; readonly isTapped: boolean },
-): Promise<Settled> {
+): Promise<SettlementResult> {
   const { records } = batch;
   const { settlementOf } = options;
-  const known = records.length === 0 ? new Set<number>() : await insertRequestRecords(tx, records, options);
-  const sheet = new ChargeSheet(
-    records.filter((_, index) => !known.has(index)),
+  const existing =
+    records.length === 0 ? new Set<number>() : await insertRequestRecords(tx, records, options);
+  const totals = new ChargeTotals(
+    records.filter((_, index) => !existing.has(index)),
     settlementOf,
   );
   const rows = await tx.query<{ window_id: string; limit_left: string }[]>(
@@ -228,19 +232,19 @@ async function settleIn(
     [
       batch.lease,
       batch.number,
-      ...[sheet.kinds, sheet.owners, sheet.hours, sheet.amounts],
-      ...[sheet.wallets, sheet.settlements, sheet.sums],
+      ...[totals.kinds, totals.owners, totals.hours, totals.amounts],
+      ...[totals.wallets, totals.settlements, totals.sums],
       batch.releases.map((portion) => portion.windowId),
       batch.releases.map((portion) => portion.amount.toString()),
     ],
   );
   const windows = rows.map((row) => ({ windowId: row.window_id, limitLeft: BigInt(row.limit_left) }));
-  // Where all of them are known, an earlier attempt was committed though its answer was lost.
-  if (known.size < records.length && batch.isCalledOff?.() === true) throw new CalledOff();
-  return { known: [...known], windows };
+  // If all records exist, an earlier attempt was committed but its response was lost.
+  if (existing.size < records.length && batch.isCalledOff?.() === true) throw new CalledOff();
+  return { known: [...existing], windows };
 }
 
-function drawnOf(row: DrawRow): Drawn {
+function toDrawResult(row: DrawRow): DrawResult {
   const now = Number(row.now_ms);
   if (row.window_id === null) {
     return {
@@ -268,15 +272,15 @@ function drawnOf(row: DrawRow): Drawn {
   };
 }
 
-/** Spending leaves a trailing window with its hour, 720 hours later. */
+/** Spending leaves a rolling window with its hour, 720 hours later. */
 function resetOf({ starts_ms: starts, ends_ms: ends, empties_ms: empties }: DrawRow, now: number): number {
   if (ends !== null) return Number(ends);
   if (starts === null) return Infinity;
   return empties === null ? (Math.floor(now / HOUR_MS) + 720) * HOUR_MS : Number(empties);
 }
 
-/** Classes 22 and 23 say that the values themselves are at fault: sending them again does not help. */
-function translated(error: unknown): unknown {
+/** Maps database errors. Classes 22 and 23 mean invalid values, so sending them again does not help. */
+function toStoreError(error: unknown): unknown {
   const { code = '' } = (error ?? {}) as { code?: string };
   if (code === 'SB001') return new LeaseGone();
   if (/^2[23]/.test(code)) return new RefusedByStore(String(error), { cause: error });

@@ -1,37 +1,37 @@
 import { CREDITED_PER_CENT } from '../../../kernel';
-import { differingGroups, longestTransaction, type MoneyCheckQuery } from './money-check';
+import { differingGroups, maxTransactionDuration, type MoneyCheckQuery } from './money-check';
 
 /** Rows of different tables that state the same fact. */
 interface Agreement {
   readonly name: string;
-  /** The rows side by side: the rest of a SELECT from its FROM on. */
+  /** SQL from the FROM clause on, joining the rows. */
   readonly rows: string;
-  /** Names the row in a report. */
+  /** SQL expression that names the row in a report. */
   readonly what: string;
-  readonly facts: Readonly<Record<string, readonly [expected: string, found: string]>>;
+  readonly comparisons: Readonly<Record<string, readonly [expected: string, found: string]>>;
 }
 
-/** Two times of one transaction: the expected one if they are near, else the one that was found. */
-const near = (expected: string, found: string): readonly [string, string] => [
+/** Compares two times of one transaction: returns the expected time if both are near, otherwise the actual one. */
+const withinTransaction = (expected: string, actual: string): readonly [string, string] => [
   expected,
-  `CASE WHEN ${found} BETWEEN ${expected} - ${longestTransaction} AND ${expected} + ${longestTransaction}
-        THEN ${expected} ELSE ${found} END`,
+  `CASE WHEN ${actual} BETWEEN ${expected} - ${maxTransactionDuration} AND ${expected} + ${maxTransactionDuration}
+        THEN ${expected} ELSE ${actual} END`,
 ];
 
-/** Entries of the activity log are kept for some months: older postings have none. Both are of one transaction. */
+/** The audit log is kept for some months, so older postings have no entry. Both are written in one transaction. */
 const loggedSince = `(SELECT min(occurred_at) - interval '10 s' FROM activity)`;
 
 const usd = (value: string): string => `(${value})::numeric * 1000000000`;
 
-/** Facts of the processor that the service kept: those without a payment wait for it. */
-const keptFacts = (kind: string): string => `
+/** Stored facts of the processor; facts without a payment wait for it. */
+const storedFacts = (kind: string): string => `
   SELECT e.fact, e.event_id FROM processor_event e
    WHERE e.fact ->> 'kind' = '${kind}' AND (e.outcome = 'applied' OR (e.outcome = 'ignored' AND e.problem = 'payment'))`;
 
 const paymentName = `format('payment %s of wallet %s', p.public_id, p.wallet_id)`;
 
-/** The account on the other side of each kind of posting; wallets alone where money moves between them. */
-const counterparts: Readonly<Record<string, string>> = {
+/** The account on the other side of each kind of posting; only wallets if money moves between them. */
+const counterpartAccounts: Readonly<Record<string, string>> = {
   settlement: 'usage',
   'top-up': 'processor',
   refund: 'processor',
@@ -48,7 +48,6 @@ const counterparts: Readonly<Record<string, string>> = {
   'invoice-left': 'wallets alone',
 };
 
-/** The entry that the activity log has of each posting of a payment. */
 const paymentActions: Readonly<Record<string, string>> = {
   'top-up': 'billing.topped-up',
   refund: 'billing.refunded',
@@ -57,7 +56,7 @@ const paymentActions: Readonly<Record<string, string>> = {
   'dispute-won': 'billing.dispute-closed',
 };
 
-const pairs = (table: Readonly<Record<string, string>>): string =>
+const valuesList = (table: Readonly<Record<string, string>>): string =>
   `(VALUES ${Object.entries(table)
     .map((pair) => `(${pair.map((text) => `'${text}'`).join(', ')})`)
     .join(', ')})`;
@@ -71,7 +70,7 @@ const agreements: readonly Agreement[] = [
     name: 'a payment charges its credit and the fee',
     rows: 'payment p',
     what: paymentName,
-    facts: {
+    comparisons: {
       gross: [`div(p.net_cents * 100 + ${CREDITED_PER_CENT - 1n}, ${CREDITED_PER_CENT})`, 'p.gross_cents'],
       fee: [
         `div(p.net_cents * 100 + ${CREDITED_PER_CENT - 1n}, ${CREDITED_PER_CENT}) - p.net_cents`,
@@ -84,7 +83,7 @@ const agreements: readonly Agreement[] = [
     rows: `processor_event e JOIN payment p ON p.id = e.payment_id
             WHERE e.outcome = 'applied' AND e.fact ->> 'kind' IN ('session', 'intent')`,
     what: paymentName,
-    facts: {
+    comparisons: {
       gross: [`(e.fact ->> 'amountCents')::bigint`, 'p.gross_cents'],
       currency: [`e.fact ->> 'currency'`, 'p.currency'],
       wallet: [`e.fact ->> 'wallet'`, 'p.wallet_id::text'],
@@ -102,27 +101,27 @@ const agreements: readonly Agreement[] = [
     name: 'a payment is live as its checkout is',
     rows: `payment p WHERE p.session_id ~ '^cs_(live|test)_'`,
     what: paymentName,
-    facts: { live: [`p.session_id LIKE 'cs\\_live\\_%'`, 'p.live_mode'] },
+    comparisons: { live: [`p.session_id LIKE 'cs\\_live\\_%'`, 'p.live_mode'] },
   },
   {
     name: 'a payment was paid when it was credited first',
-    // A credit comes later where a refund was known before its payment, and failed.
+    // The credit comes later if a refund was reported before its payment, and failed.
     rows: `payment p LEFT JOIN ledger_transaction t
              ON t.kind = 'top-up' AND t.ref = 'payment:' || p.public_id || ':1'
              AND (p.failed_refund_cents = 0 OR p.paid_at > t.created_at)
              AND NOT EXISTS (SELECT FROM processor_dispute d
                               WHERE d.payment_intent_id = p.payment_intent_id AND d.state = 'won')`,
     what: paymentName,
-    facts: {
+    comparisons: {
       paid: [`p.state = 'paid'`, 'p.paid_at IS NOT NULL'],
-      at: near('coalesce(t.created_at, p.paid_at)', 'p.paid_at'),
+      at: withinTransaction('coalesce(t.created_at, p.paid_at)', 'p.paid_at'),
     },
   },
   {
     name: 'a dispute is as its newest event says',
     rows: `(SELECT DISTINCT ON (fact ->> 'disputeId') fact, coalesce((fact ->> 'observedAt')::bigint, 0) AS observed_at,
                    coalesce((fact ->> 'movements')::integer, 0) AS movements
-              FROM (${keptFacts('dispute')}) AS kept
+              FROM (${storedFacts('dispute')}) AS kept
              ORDER BY fact ->> 'disputeId', 2 DESC, 3 DESC,
                    array_position(ARRAY['open', 'lost', 'won'], fact ->> 'state') DESC,
                    (fact ->> 'amountCents')::bigint DESC) AS e
@@ -130,7 +129,7 @@ const agreements: readonly Agreement[] = [
            LEFT JOIN payment p ON p.payment_intent_id = e.fact ->> 'intentId'
           WHERE d.dispute_id IS NULL OR (d.observed_at, d.movements) <= (e.observed_at, e.movements)`,
     what: `format('dispute %s, payment %s', e.fact ->> 'disputeId', p.public_id)`,
-    facts: {
+    comparisons: {
       cents: [`(e.fact ->> 'amountCents')::bigint`, 'd.amount_cents'],
       state: [`e.fact ->> 'state'`, 'd.state'],
       charge: [`e.fact ->> 'intentId'`, 'd.payment_intent_id'],
@@ -141,11 +140,11 @@ const agreements: readonly Agreement[] = [
     name: 'a refund is as its events say',
     rows: `(SELECT fact ->> 'refundId' AS refund_id, max((fact ->> 'amountCents')::bigint) AS cents,
                    max(fact ->> 'intentId') AS intent_id, bool_or(fact ->> 'state' = 'failed') AS has_failed
-              FROM (${keptFacts('refund')}) AS kept GROUP BY 1) AS e
+              FROM (${storedFacts('refund')}) AS kept GROUP BY 1) AS e
            LEFT JOIN processor_refund r ON r.refund_id = e.refund_id
            LEFT JOIN payment p ON p.payment_intent_id = e.intent_id`,
     what: `format('refund %s, payment %s', e.refund_id, p.public_id)`,
-    facts: {
+    comparisons: {
       cents: ['e.cents', 'r.amount_cents'],
       charge: ['e.intent_id', 'r.payment_intent_id'],
       state: [`CASE WHEN e.has_failed THEN 'failed' ELSE coalesce(r.state, 'made') END`, 'r.state'],
@@ -154,18 +153,18 @@ const agreements: readonly Agreement[] = [
   {
     name: 'a charge was refunded as its events say',
     rows: `(SELECT fact ->> 'intentId' AS intent_id, max((fact ->> 'refundedCents')::bigint) AS cents
-              FROM (${keptFacts('charge')}) AS kept JOIN payment p ON p.payment_intent_id = fact ->> 'intentId'
+              FROM (${storedFacts('charge')}) AS kept JOIN payment p ON p.payment_intent_id = fact ->> 'intentId'
              GROUP BY 1) AS e
            JOIN payment p ON p.payment_intent_id = e.intent_id
            LEFT JOIN processor_charge c ON c.payment_intent_id = e.intent_id`,
     what: paymentName,
-    facts: { cents: ['greatest(e.cents, c.refunded_cents)', 'c.refunded_cents'] },
+    comparisons: { cents: ['greatest(e.cents, c.refunded_cents)', 'c.refunded_cents'] },
   },
   {
     name: 'a refund that was ordered and made was taken back',
     rows: `refund_order o LEFT JOIN payment p ON p.id = o.payment_id WHERE o.state = 'made'`,
     what: `coalesce(${paymentName}, 'refund order ' || o.id)`,
-    facts: {
+    comparisons: {
       cents: [
         'greatest(o.total_after_cents, p.refunded_cents + p.failed_refund_cents)',
         'p.refunded_cents + p.failed_refund_cents',
@@ -177,9 +176,9 @@ const agreements: readonly Agreement[] = [
     rows: `(SELECT t.kind, t.ref, string_agg(a.kind, ', ' ORDER BY a.kind) FILTER (WHERE a.kind <> 'wallet') AS found
               FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
               JOIN ledger_account a ON a.id = e.account_id GROUP BY t.id, t.kind, t.ref) AS t
-           JOIN ${pairs(counterparts)} AS k (kind, against) ON k.kind = t.kind`,
+           JOIN ${valuesList(counterpartAccounts)} AS k (kind, against) ON k.kind = t.kind`,
     what: `format('%s %s', t.kind, t.ref)`,
-    facts: { against: ['k.against', `coalesce(t.found, 'wallets alone')`] },
+    comparisons: { against: ['k.against', `coalesce(t.found, 'wallets alone')`] },
   },
   {
     name: 'a merge takes money from the former payer',
@@ -187,7 +186,7 @@ const agreements: readonly Agreement[] = [
               FROM ${walletEntries} WHERE t.kind = 'merge' GROUP BY t.id, t.ref) AS t
            WHERE t.ref ~ ': [0-9]+ to [0-9]+'`,
     what: `format('merge %s', t.ref)`,
-    facts: { wallets: ['2', 't.entries'], 'former payer': ['1', 't.former'] },
+    comparisons: { wallets: ['2', 't.entries'], 'former payer': ['1', 't.former'] },
   },
   {
     name: 'a window spans its period',
@@ -195,7 +194,7 @@ const agreements: readonly Agreement[] = [
              CASE w.period WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' END AS unit) AS u
            CROSS JOIN LATERAL (SELECT date_trunc(u.unit, w.starts_at, 'UTC') AS first) AS f`,
     what: `format('%s %s, %s from %s', w.kind, w.owner_id, w.period, w.starts_at)`,
-    facts: {
+    comparisons: {
       start: [
         `CASE WHEN u.unit IS NOT NULL THEN f.first WHEN w.period = 'rolling' THEN date_trunc('hour', w.starts_at, 'UTC') ELSE '-infinity' END`,
         'w.starts_at',
@@ -219,17 +218,17 @@ const agreements: readonly Agreement[] = [
               WHERE a.kind = 'wallet' AND a.owner_id = m.wallet_id
                 AND t.created_at < (SELECT max(p.created_at) FROM ledger_entry x JOIN ledger_transaction p
                        ON p.id = x.transaction_id AND p.kind IN ('promotion', 'promotion-expired')
-                     WHERE x.account_id = a.id AND x.is_posting) - ${longestTransaction}) AS s`,
+                     WHERE x.account_id = a.id AND x.is_posting) - ${maxTransactionDuration}) AS s`,
     what: `format('wallet %s', m.wallet_id)`,
-    facts: { counted: ['greatest(least(m.spent, coalesce(w.spent, 0)), s.counted)', 'm.spent'] },
+    comparisons: { counted: ['greatest(least(m.spent, coalesce(w.spent, 0)), s.counted)', 'm.spent'] },
   },
   {
     name: 'a promotion was credited when it was posted',
     rows: `promotion_credit c JOIN ledger_transaction t
              ON t.kind = 'promotion' AND t.ref = format('%s to %s', c.grant_id, c.wallet_id)`,
     what: `format('grant %s to wallet %s', c.grant_id, c.wallet_id)`,
-    facts: {
-      at: near('t.created_at', 'c.credited_at'),
+    comparisons: {
+      at: withinTransaction('t.created_at', 'c.credited_at'),
       ended: ['CASE WHEN c.ended_at > now() THEN now() ELSE c.ended_at END', 'c.ended_at'],
     },
   },
@@ -238,7 +237,7 @@ const agreements: readonly Agreement[] = [
     rows: `activity l LEFT JOIN promotion_grant g ON g.id::text = l.object_id
             WHERE l.action = 'promotion.granted' AND l.object_type = 'promotion'`,
     what: `format('grant %s', l.object_id)`,
-    facts: {
+    comparisons: {
       amount: [`trunc(${usd(`l.changes -> 'amount' ->> 1`)})::bigint`, 'g.amount'],
       scope: [`l.changes -> 'scope' ->> 1`, 'g.scope'],
       user: [`l.user_id`, 'g.user_id'],
@@ -250,15 +249,15 @@ const agreements: readonly Agreement[] = [
            JOIN ledger_transaction t ON t.kind = 'invoice-payment' AND t.ref = i.id::text
            LEFT JOIN ledger_transaction u ON u.kind = 'invoice-payment-undone' AND u.ref = i.id::text`,
     what: `format('payment %s', i.id)`,
-    facts: {
-      recorded: near('t.created_at', 'i.recorded_at'),
-      undone: near('coalesce(u.created_at, i.undone_at)', 'i.undone_at'),
+    comparisons: {
+      recorded: withinTransaction('t.created_at', 'i.recorded_at'),
+      undone: withinTransaction('coalesce(u.created_at, i.undone_at)', 'i.undone_at'),
     },
   },
 ];
 
-/** Postings that people made are in the activity log too. */
-const onRecord: readonly MoneyCheckQuery[] = [
+/** Postings made by users are also in the audit log. */
+const auditLogChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'an adjustment is in the activity log',
     reads: 'full',
@@ -305,7 +304,7 @@ const onRecord: readonly MoneyCheckQuery[] = [
              .join(', ')}) AND l.object_type = 'payment' AND l.changes -> 'credit_usd' IS NOT NULL`,
         found: `
           SELECT split_part(t.ref, ':', 2), k.action, 1, e.amount FROM ${walletEntries}
-            JOIN ${pairs(paymentActions)} AS k (kind, action) ON k.kind = t.kind
+            JOIN ${valuesList(paymentActions)} AS k (kind, action) ON k.kind = t.kind
            WHERE t.ref LIKE 'payment:%' AND t.created_at >= ${loggedSince}`,
       },
       ['payment', 'action'],
@@ -314,17 +313,19 @@ const onRecord: readonly MoneyCheckQuery[] = [
   },
 ];
 
-function queryOf({ name, rows, what, facts }: Agreement): MoneyCheckQuery {
-  const side = (place: 0 | 1): string =>
-    `concat_ws(', ', ${Object.entries(facts)
-      .map(([fact, [expected, found]]) => {
-        const value = place === 0 ? expected : found;
-        return `CASE WHEN (${expected}) IS DISTINCT FROM (${found}) THEN '${fact} ' || coalesce((${value})::text, 'none') END`;
+function toCheckQuery({ name, rows, what, comparisons }: Agreement): MoneyCheckQuery {
+  const describeSide = (index: 0 | 1): string =>
+    `concat_ws(', ', ${Object.entries(comparisons)
+      .map(([label, [expected, found]]) => {
+        const value = index === 0 ? expected : found;
+        return `CASE WHEN (${expected}) IS DISTINCT FROM (${found}) THEN '${label} ' || coalesce((${value})::text, 'none') END`;
       })
       .join(', ')})`;
-  const sql = `SELECT ${what} AS what, ${side(0)} AS expected, ${side(1)} AS found FROM ${rows}`;
+  const sql = `SELECT ${what} AS what, ${describeSide(0)} AS expected, ${describeSide(1)} AS found FROM ${rows}`;
   return { name, reads: 'full', sql };
 }
 
-/** Each pair of rows that must agree, apart from sums. */
-export const agreementChecks: readonly MoneyCheckQuery[] = [...agreements.map(queryOf), ...onRecord];
+export const agreementChecks: readonly MoneyCheckQuery[] = [
+  ...agreements.map(toCheckQuery),
+  ...auditLogChecks,
+];

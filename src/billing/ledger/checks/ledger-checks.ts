@@ -1,11 +1,11 @@
-import { keptRecords, longestTransaction, type MoneyCheckQuery, sinceSeal } from './money-check';
+import { keptRecords, maxTransactionDuration, type MoneyCheckQuery, sinceSeal } from './money-check';
 
-export const accountSums = (which: string): string => `
+export const accountSums = (condition: string): string => `
   SELECT e.account_id, sum(e.amount) AS balance,
          coalesce(-sum(e.amount) FILTER (WHERE t.kind = 'settlement'), 0) AS spent
     FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
     JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet'
-   WHERE ${which} GROUP BY e.account_id`;
+   WHERE ${condition} GROUP BY e.account_id`;
 
 export const ledgerChecks: readonly MoneyCheckQuery[] = [
   {
@@ -41,7 +41,7 @@ export const ledgerChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'a settlement charges each wallet what its records cost',
     reads: 'since',
-    // Where partitions were dropped, a settlement of the first days after them may have lost some of its records.
+    // After partitions were dropped, a settlement of the first days might have lost some of its records.
     sql: `
       WITH kept AS (${keptRecords}),
       settlement AS (
@@ -54,7 +54,7 @@ export const ledgerChecks: readonly MoneyCheckQuery[] = [
                     THEN kept.since + interval '3 days' ELSE '-infinity' END AS since FROM kept),
       recorded AS (
         SELECT settlement_id, wallet_id, sum(cost_nano) AS spent, min(settled_at) AS settled_at FROM request_record
-         WHERE settlement_id IS NOT NULL AND settled_at >= ${sinceSeal} - ${longestTransaction}
+         WHERE settlement_id IS NOT NULL AND settled_at >= ${sinceSeal} - ${maxTransactionDuration}
          GROUP BY settlement_id, wallet_id)
       SELECT format('settlement %s of wallet %s', coalesce(s.id, r.settlement_id),
                     coalesce(s.wallet_id, r.wallet_id)) AS what,
@@ -78,7 +78,7 @@ export const ledgerChecks: readonly MoneyCheckQuery[] = [
         FROM (SELECT settlement_id, min(settled_at) AS since, max(settled_at) AS until
                 FROM request_record WHERE settlement_id IS NOT NULL GROUP BY settlement_id) AS r
         JOIN ledger_transaction t ON t.id = r.settlement_id
-       WHERE t.created_at NOT BETWEEN r.since - ${longestTransaction} AND r.until + ${longestTransaction}`,
+       WHERE t.created_at NOT BETWEEN r.since - ${maxTransactionDuration} AND r.until + ${maxTransactionDuration}`,
   },
   {
     name: 'an entry has a transaction and an account',

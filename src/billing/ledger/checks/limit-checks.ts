@@ -7,7 +7,7 @@ import {
   sinceSeal,
 } from './money-check';
 
-/** The records settled since then cost each scope this much, hour by hour. */
+/** Cost of the records settled since then, per scope and hour. */
 export const recordedSince = (instant: string): string => `
   SELECT scope.kind, scope.owner_id, r.hour, sum(r.spent) AS spent
     FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, ${ownerColumns.join(', ')},
@@ -17,7 +17,7 @@ export const recordedSince = (instant: string): string => `
     CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${columnOf(scope)})`).join(', ')}) AS scope (kind, owner_id)
    WHERE scope.owner_id IS NOT NULL GROUP BY scope.kind, scope.owner_id, r.hour`;
 
-/** The scope of window `w` used this much between two hours. Each branch reads an index of its own, or nothing. */
+/** Usage of the scope of window `w` between two hours. Each branch reads its own index, or nothing. */
 const usedBetween = (from: string, to: string): string => `
   coalesce((SELECT sum(used.cost_nano) FROM (${scopes
     .map(
@@ -43,7 +43,7 @@ export const limitChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'spent is the sum of the records',
     reads: 'since',
-    // A sealed window is its seal and the later records, less the hours that a rolling window has lost since.
+    // A sealed window is its seal plus the later records, minus the hours that a rolling window has lost since.
     sql: `
       WITH fresh AS MATERIALIZED (${recordedSince(sinceSeal)}),
       checked AS (
@@ -86,7 +86,7 @@ export const limitChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'a window allows what its rule and raises say',
     reads: 'full',
-    // A raise that ran out while no node was there to end it still stands in the window.
+    // The window still contains a raise that ran out while no node was running to end it.
     sql: `
       WITH raised AS (
         SELECT kind, owner_id, coalesce(sum(amount_nano) FILTER (WHERE ends_at > now()), 0) AS now,

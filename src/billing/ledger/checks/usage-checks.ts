@@ -6,7 +6,7 @@ const hourly = ['hour', ...owners, ...lane, 'key_model_id'];
 const labelled = ['hour', 'kind', 'label', ...owners, ...lane];
 const daily = ['day', 'dimension', 'number', 'name'];
 
-/** These fields of usage are money, or money is computed from them; times and latencies are not. */
+/** Usage columns that are money, or that money is computed from; times and latencies are left out. */
 const sumsOfRecords = {
   cost_nano: 'sum(cost_nano)',
   requests: 'count(*)',
@@ -22,16 +22,19 @@ const sumsOfRecords = {
   image_output_tokens: 'sum(image_output_tokens)',
 };
 const sums = Object.keys(sumsOfRecords);
-const added = Object.values(sumsOfRecords).join(', ');
-const addedHours = sums.map((sum) => `sum(${sum})`).join(', ');
+const recordSums = Object.values(sumsOfRecords).join(', ');
+const hourSums = sums.map((sum) => `sum(${sum})`).join(', ');
 
-const places = (identity: readonly string[]): string => identity.map((_, place) => place + 1).join(', ');
+const positions = (identity: readonly string[]): string => identity.map((_, index) => index + 1).join(', ');
 const hourOfRecord = `date_trunc('hour', r.created_at, 'UTC')`;
 const laneOfRecord =
   'CASE WHEN r.served_model IS NOT NULL THEN r.model END, r.served_model, r.supplier, r.region';
 const ownersOf = (alias: string): string => owners.map((owner) => `${alias}.${owner}`).join(', ');
 
-/** An hour may get records long after it is over, so those that got any are read whole. Dropped months are not. */
+/**
+ * An hour can get records long after it is over, so hours with new records are read completely. Dropped months are
+ * skipped.
+ */
 const hoursSince = `
   WITH kept AS (${keptRecords}),
   settled AS MATERIALIZED (
@@ -42,21 +45,21 @@ const hoursSince = `
 
 const dimensions = ['served_model', 'supplier', 'region', 'key_id', 'project_id', 'user_id', 'wallet_id'];
 
-/** There are as many bits as dimensions: the one that is summed by has a zero. */
+/** GROUPING has one bit per dimension: the one that is summed by has a zero. */
 const dimensionOf = `CASE GROUPING(${dimensions.join(', ')}) ${dimensions
   .map(
-    (column, place) =>
-      `WHEN ${2 ** dimensions.length - 1 - 2 ** (dimensions.length - 1 - place)} THEN '${column.replace(/^served_|_id$/, '')}'`,
+    (column, index) =>
+      `WHEN ${2 ** dimensions.length - 1 - 2 ** (dimensions.length - 1 - index)} THEN '${column.replace(/^served_|_id$/, '')}'`,
   )
   .join(' ')} ELSE 'all' END`;
 
 const daysOfHours = `
   SELECT m.day, ${dimensionOf}, coalesce(key_id, project_id, user_id, wallet_id), coalesce(served_model, supplier, region),
-         ${addedHours}
+         ${hourSums}
     FROM usage_day_merged m JOIN usage_hour u ON u.hour >= m.day AND u.hour < m.day + interval '1 day'
    GROUP BY m.day, GROUPING SETS ((), ${dimensions.map((column) => `(${column})`).join(', ')})
   UNION ALL
-  SELECT m.day, CASE GROUPING(label) WHEN 0 THEN kind ELSE 'any_' || kind END, NULL, label, ${addedHours}
+  SELECT m.day, CASE GROUPING(label) WHEN 0 THEN kind ELSE 'any_' || kind END, NULL, label, ${hourSums}
     FROM usage_day_merged m JOIN usage_label_hour u ON u.hour >= m.day AND u.hour < m.day + interval '1 day'
    GROUP BY GROUPING SETS ((m.day, kind, label), (m.day, kind))`;
 
@@ -67,10 +70,10 @@ export const usageChecks: readonly MoneyCheckQuery[] = [
     sql: `${hoursSince} ${differingGroups(
       {
         expected: `
-          SELECT touched.hour, ${ownersOf('r')}, ${laneOfRecord}, r.key_model_id, ${added}
+          SELECT touched.hour, ${ownersOf('r')}, ${laneOfRecord}, r.key_model_id, ${recordSums}
             FROM touched JOIN request_record r
               ON r.created_at >= touched.hour AND r.created_at < touched.hour + interval '1 hour'
-           GROUP BY ${places(hourly)}`,
+           GROUP BY ${positions(hourly)}`,
         found: `
           SELECT ${hourly.map((column) => `u.${column}`).join(', ')}, ${sums.map((sum) => `u.${sum}`).join(', ')}
             FROM usage_hour u JOIN touched ON touched.hour = u.hour`,
@@ -85,9 +88,9 @@ export const usageChecks: readonly MoneyCheckQuery[] = [
     sql: `WITH kept AS (${keptRecords}) ${differingGroups(
       {
         expected: `
-          SELECT ${hourOfRecord}, l.kind, l.label, ${ownersOf('r')}, ${laneOfRecord}, ${added}
+          SELECT ${hourOfRecord}, l.kind, l.label, ${ownersOf('r')}, ${laneOfRecord}, ${recordSums}
             FROM kept JOIN request_record r ON r.created_at >= kept.since, record_labels(r.end_user, r.tags) AS l
-           WHERE r.end_user IS NOT NULL OR r.tags IS NOT NULL GROUP BY ${places(labelled)}`,
+           WHERE r.end_user IS NOT NULL OR r.tags IS NOT NULL GROUP BY ${positions(labelled)}`,
         found: `
           SELECT ${[...labelled, ...sums].map((column) => `u.${column}`).join(', ')}
             FROM kept JOIN usage_label_hour u ON u.hour >= kept.since`,
@@ -113,7 +116,7 @@ export const usageChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'a record was charged by a mark-up of its organisation',
     reads: 'full',
-    // A node hears of a new version within seconds; around its instant either may have counted.
+    // A node learns of a new version within seconds; around that time either version might have applied.
     sql: `
       WITH version AS (
         SELECT organisation_id, factor, valid_from - interval '1 minute' AS since,

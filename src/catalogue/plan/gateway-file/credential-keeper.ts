@@ -1,15 +1,14 @@
 import { parseJsonText } from '../../../kernel';
-import { originsOf, type SecretHome } from '../../credential';
+import { originsOf, type SecretAddress } from '../../credential';
 import { CredentialEditor } from '../../credential-editor.service';
-import { readRows, type Row, type SecretBox, type Tx } from '../../../platform';
+import { readRows, type TableRow, type SecretBox, type Tx } from '../../../platform';
 import type { SecretValue } from './desired';
 
 /** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
-export type Kept = 'same' | 'other' | 'unreadable' | 'missing';
+export type SecretComparison = 'same' | 'other' | 'unreadable' | 'missing';
 
 const COLUMNS = 'id, kind, host, key_id, wrapped_key, nonce, ciphertext';
 
-/** Secrets of suppliers go in here; of those that are there it only says whether they equal the file's. */
 export class CredentialKeeper {
   private readonly editor: CredentialEditor;
 
@@ -17,29 +16,29 @@ export class CredentialKeeper {
     this.editor = new CredentialEditor(box);
   }
 
-  /** A secret is kept for one address only: where the provider will live under another, it has to be entered again. */
+  /** A secret is stored for a single address: if the provider moves to another, the secret has to be entered again. */
   async compare(
     tx: Tx,
     providerId: number,
     label: string,
     secret: SecretValue,
-    home: SecretHome,
-  ): Promise<Kept> {
-    const [row] = await readRows<Row<'provider_credential', typeof COLUMNS>>(
+    address: SecretAddress,
+  ): Promise<SecretComparison> {
+    const [row] = await readRows<TableRow<'provider_credential', typeof COLUMNS>>(
       tx,
       `SELECT ${COLUMNS} FROM provider_credential
         WHERE provider_id = $1 AND label = $2 AND disabled_at IS NULL`,
       [providerId, label],
     );
     if (row === undefined) return 'missing';
-    if (row.host !== originsOf(home)) return 'unreadable';
+    if (row.host !== originsOf(address)) return 'unreadable';
     const place = { table: 'provider_credential', row: row.id, field: 'secret', host: row.host };
-    const opened = this.box.open(row, place);
-    if (!opened.ok) return 'unreadable';
+    const stored = this.box.open(row, place);
+    if (!stored.ok) return 'unreadable';
     if (row.kind !== secret.kind) return 'other';
-    // The service renews such a token by itself, so what the file has is older than what is kept.
+    // The service renews such tokens, so the stored token is newer than the file's.
     if (secret.kind === 'oauth-pool') return 'same';
-    return isSame(opened.value, secret.parts) ? 'same' : 'other';
+    return isSameSecret(stored.value, secret.parts) ? 'same' : 'other';
   }
 
   async put(tx: Tx, providerId: number, label: string, secret: SecretValue): Promise<void> {
@@ -51,9 +50,9 @@ export class CredentialKeeper {
   }
 }
 
-function isSame(kept: string, given: SecretValue['parts']): boolean {
-  if (typeof given === 'string') return kept === given;
-  const parts = parseJsonText(kept) as Record<string, unknown>;
+function isSameSecret(stored: string, input: SecretValue['parts']): boolean {
+  if (typeof input === 'string') return stored === input;
+  const parts = parseJsonText(stored) as Record<string, unknown>;
   const names = Object.keys(parts);
-  return names.length === Object.keys(given).length && names.every((name) => parts[name] === given[name]);
+  return names.length === Object.keys(input).length && names.every((name) => parts[name] === input[name]);
 }

@@ -2,8 +2,7 @@ import { CLIENT_CERTIFICATE, CREDENTIAL_KINDS, type CredentialKind } from '../..
 import type { DesiredCredential } from './desired';
 import type { Entry } from './entry';
 
-/** The one key of a provider has this name. */
-const USUAL_LABEL = 'gateway.yaml';
+const DEFAULT_LABEL = 'gateway.yaml';
 
 export function readCredentials(keyKind: CredentialKind, apiKey: Entry, list: Entry): DesiredCredential[] {
   const credentials = list.named().flatMap(([label, entry]) => readParts(label, entry) ?? []);
@@ -13,14 +12,14 @@ export function readCredentials(keyKind: CredentialKind, apiKey: Entry, list: En
     apiKey.fault(`this style needs more than a key: describe it below "credentials", as ${keyKind}`);
     return credentials;
   }
-  return [{ at: apiKey, label: USUAL_LABEL, secret: { kind: keyKind, parts } }, ...credentials];
+  return [{ at: apiKey, label: DEFAULT_LABEL, secret: { kind: keyKind, parts } }, ...credentials];
 }
 
 function readParts(label: string, entry: Entry): DesiredCredential | undefined {
   const fields = entry.fields(
     'kind',
     'secret',
-    ...Object.values(PARTS).flatMap((parts) => Object.keys(parts)),
+    ...Object.values(CREDENTIAL_FIELDS).flatMap((parts) => Object.keys(parts)),
   );
   const kind = fields['kind']?.isAbsent
     ? fields['kind'].fault('is missing')
@@ -33,7 +32,7 @@ function readParts(label: string, entry: Entry): DesiredCredential | undefined {
     return parts === undefined ? undefined : { at: entry, label, secret: { kind, parts } };
   }
   const parts: Record<string, string> = {};
-  for (const [field, { name, needed }] of Object.entries(PARTS[kind])) {
+  for (const [field, { name, needed }] of Object.entries(CREDENTIAL_FIELDS[kind])) {
     const part = fields[field];
     if (part === undefined) continue;
     if (part.isAbsent && needed) part.fault('is missing');
@@ -43,13 +42,13 @@ function readParts(label: string, entry: Entry): DesiredCredential | undefined {
   return { at: entry, label, secret: { kind, parts } };
 }
 
-interface Part {
+interface CredentialField {
   readonly name: string;
   readonly needed?: true;
 }
 
-const PARTS: Readonly<
-  Record<'sigv4' | 'oauth-pool' | typeof CLIENT_CERTIFICATE, Readonly<Record<string, Part>>>
+const CREDENTIAL_FIELDS: Readonly<
+  Record<'sigv4' | 'oauth-pool' | typeof CLIENT_CERTIFICATE, Readonly<Record<string, CredentialField>>>
 > = {
   sigv4: {
     access_key_id: { name: 'accessKeyId', needed: true },

@@ -2,28 +2,25 @@ import type { PriceRates } from '../../../kernel';
 import type { Wire } from '../../../vendors';
 import type { ProviderView } from '../../views';
 import type { ModelValues } from '../../entities';
-import type { Place } from './file-fault';
+import type { FilePosition } from './file-fault';
 import type { DesiredKey } from './read-keys';
 
-/** A file asks for this. Optional parts that it leaves out are left alone. */
-export interface Desired {
+/** Catalogue that a file describes. Omitted optional parts stay unchanged. */
+export interface DesiredCatalogue {
   readonly providers: readonly DesiredProvider[];
   readonly models: readonly DesiredModel[];
   readonly aliases: readonly DesiredAlias[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly keys: readonly DesiredKey[];
-  /** A key is removed when the file once kept it and no longer lists it. */
   readonly managesKeys: boolean;
 }
 
 export interface DesiredProvider extends Omit<ProviderView, 'id'> {
-  readonly at: Place;
-  /** Its style cannot do without a secret. */
+  readonly at: FilePosition;
   readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
 }
 
-/** A secret of a supplier: one text, or the parts that its kind has. */
 export type SecretValue =
   | { readonly kind: 'bearer' | 'header'; readonly parts: string }
   | {
@@ -32,13 +29,13 @@ export type SecretValue =
     };
 
 export interface DesiredCredential {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly label: string;
   readonly secret: SecretValue;
 }
 
 export interface DesiredModel extends ModelValues {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly name: string;
   readonly redirect: DesiredLink | null;
   readonly overflow: DesiredLink | null;
@@ -47,14 +44,13 @@ export interface DesiredModel extends ModelValues {
   readonly schedules: readonly DesiredSchedule[] | null;
 }
 
-/** Another model is named here. */
 export interface DesiredLink {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly target: string;
 }
 
 export interface DesiredLane {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly provider: string;
   readonly upstreamModel: string;
   readonly region: string;
@@ -68,40 +64,40 @@ export interface DesiredLane {
 }
 
 export interface DesiredPrice {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly rates: PriceRates;
 }
 
 export interface DesiredSchedule {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly startsAt: Date;
   readonly endsAt: Date | null;
   readonly rates: PriceRates;
 }
 
 export interface DesiredAlias {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly name: string;
   readonly model: string;
 }
 
 export interface DesiredOrganisation {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly slug: string;
-  /** Null means every region. Left out: as it is. */
+  /** Null: every region; undefined: unchanged. */
   readonly regions: readonly string[] | null | undefined;
   readonly access: readonly DesiredAccess[];
   readonly departments: readonly DesiredDepartment[];
 }
 
 interface DesiredDepartment {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly name: string;
   readonly access: readonly DesiredAccess[];
 }
 
 export interface DesiredAccess {
-  readonly at: Place;
+  readonly at: FilePosition;
   readonly model: string;
   readonly allowed: boolean;
 }

@@ -1,31 +1,29 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Pair } from 'yaml';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel';
 import { didYouMean } from '../nearest';
-import type { FileFault, Place } from './file-fault';
+import type { FileFault, FilePosition } from './file-fault';
 import { expandReferences, isReference, type References } from './references';
 
-/** Reading one file needs and yields these. */
-export interface Reading {
+export interface FileContext {
   readonly document: Document;
   readonly lines: LineCounter;
   readonly references: References | null;
   readonly faults: FileFault[];
 }
 
-/** One value of the file. Faults are collected, and reading goes on. */
-export class Entry implements Place {
+export class Entry implements FilePosition {
   private readonly node: unknown;
 
   constructor(
-    private readonly reading: Reading,
-    given: unknown,
+    private readonly context: FileContext,
+    rawNode: unknown,
     readonly path: string,
     readonly line = 1,
   ) {
-    this.node = isAlias(given) ? given.resolve(reading.document) : given;
+    this.node = isAlias(rawNode) ? rawNode.resolve(context.document) : rawNode;
   }
 
-  /** It was left out, or written without a value. */
+  /** Omitted, or written without a value. */
   get isAbsent(): boolean {
     return this.node === undefined || this.node === null || (isScalar(this.node) && this.node.value === null);
   }
@@ -36,35 +34,37 @@ export class Entry implements Place {
 
   fault(problem: string): undefined {
     const { path, line } = this;
-    const known = this.reading.faults.some((fault) => fault.path === path && fault.problem === problem);
-    if (!known) this.reading.faults.push({ path, line, problem });
+    const isReported = this.context.faults.some((fault) => fault.path === path && fault.problem === problem);
+    if (!isReported) this.context.faults.push({ path, line, problem });
     return undefined;
   }
 
-  /** A fault at a place below, such as `thinking.types[0]`; what is missing there is told at the line above it. */
-  faultBelow(place: string, problem: string): undefined {
-    const [step = '', ...rest] = place.split(/(?=[.[])/);
+  /**
+   * Reports a fault at a path below, such as `thinking.types[0]`; a missing value is reported at the line of its
+   * parent.
+   */
+  faultBelow(relativePath: string, problem: string): undefined {
+    const [step = '', ...rest] = relativePath.split(/(?=[.[])/);
     if (step === '') return this.fault(problem);
     const name = step.replace(/^[.[]|\]$/g, '');
-    const found = isSeq(this.node) ? this.list()[Number(name)] : new Map(this.named()).get(name);
-    const below = found ?? new Entry(this.reading, undefined, this.below(name), this.line);
-    return below.faultBelow(rest.join(''), problem);
+    const child = isSeq(this.node) ? this.list()[Number(name)] : new Map(this.named()).get(name);
+    const target = child ?? new Entry(this.context, undefined, this.below(name), this.line);
+    return target.faultBelow(rest.join(''), problem);
   }
 
-  /** The fields of a mapping; any other field is a fault. */
+  /** Fields of a mapping; any other field is reported as a fault. */
   fields<const Name extends string>(...names: Name[]): Record<Name, Entry> {
-    const found = new Map(this.named());
-    for (const [name, entry] of found) {
+    const entries = new Map(this.named());
+    for (const [name, entry] of entries) {
       if (!names.some((known) => known === name)) entry.fault(`is not known here${didYouMean(name, names)}`);
     }
-    const absent = (name: string): Entry => new Entry(this.reading, undefined, this.below(name), this.line);
-    return Object.fromEntries(names.map((name) => [name, found.get(name) ?? absent(name)])) as Record<
+    const absent = (name: string): Entry => new Entry(this.context, undefined, this.below(name), this.line);
+    return Object.fromEntries(names.map((name) => [name, entries.get(name) ?? absent(name)])) as Record<
       Name,
       Entry
     >;
   }
 
-  /** The entries of a mapping whose names are free. */
   named(): [string, Entry][] {
     if (this.isAbsent) return [];
     if (!isMap(this.node)) {
@@ -73,7 +73,7 @@ export class Entry implements Place {
     }
     return this.node.items.map((pair) => {
       const name = keyOf(pair);
-      return [name, new Entry(this.reading, pair.value, this.below(name), this.lineOf(pair.key))];
+      return [name, new Entry(this.context, pair.value, this.below(name), this.lineOf(pair.key))];
     });
   }
 
@@ -84,17 +84,17 @@ export class Entry implements Place {
       return [];
     }
     return this.node.items.map(
-      (item, place) => new Entry(this.reading, item, `${this.path}[${place}]`, this.lineOf(item)),
+      (item, index) => new Entry(this.context, item, `${this.path}[${index}]`, this.lineOf(item)),
     );
   }
 
-  /** As it is written, with references replaced. Numbers keep every digit. */
+  /** Text as written, with references replaced. Numbers keep every digit. */
   text(): string | undefined {
     if (this.isAbsent) return undefined;
     if (!isScalar(this.node)) return this.fault('expected a single value');
     const { value, source } = this.node;
-    const written = typeof value === 'string' ? value : (source ?? String(value));
-    const expanded = expandReferences(written, this.reading.references);
+    const rawText = typeof value === 'string' ? value : (source ?? String(value));
+    const expanded = expandReferences(rawText, this.context.references);
     return expanded.ok ? expanded.value : this.fault(expanded.error);
   }
 
@@ -102,11 +102,11 @@ export class Entry implements Place {
     return this.isAbsent ? this.fault('is missing') : this.text();
   }
 
-  /** It is given only by reference: a file that is shown around holds no secrets. */
+  /** Accepts only a reference, so that the file itself holds no secrets. */
   secret(): string | undefined {
     if (this.isAbsent) return undefined;
-    const written = isScalar(this.node) ? this.node.value : undefined;
-    if (typeof written !== 'string' || !isReference(written)) {
+    const rawText = isScalar(this.node) ? this.node.value : undefined;
+    if (typeof rawText !== 'string' || !isReference(rawText)) {
       return this.fault(
         'expected ${NAME} of an environment variable or ${file:PATH}: secrets stay out of the file',
       );
@@ -121,8 +121,8 @@ export class Entry implements Place {
   oneOf<const Choice extends string>(choices: readonly Choice[]): Choice | undefined {
     const text = this.text();
     if (text === undefined) return undefined;
-    const chosen = choices.find((choice) => choice === text);
-    return chosen ?? this.fault(`expected one of ${choices.join(', ')}${didYouMean(text, choices)}`);
+    const match = choices.find((choice) => choice === text);
+    return match ?? this.fault(`expected one of ${choices.join(', ')}${didYouMean(text, choices)}`);
   }
 
   truth(): boolean | undefined {
@@ -130,14 +130,14 @@ export class Entry implements Place {
     return text === undefined ? undefined : text === 'true';
   }
 
-  wholeNumber(least: number, most = 2_147_483_647): number | undefined {
+  wholeNumber(min: number, max = 2_147_483_647): number | undefined {
     const text = this.text();
     if (text === undefined) return undefined;
     const value = /^-?\d{1,10}$/.test(text.replaceAll('_', ''))
       ? Number(text.replaceAll('_', ''))
       : Number.NaN;
-    if (value >= least && value <= most) return value;
-    return this.fault(`expected a whole number from ${least} to ${most}`);
+    if (value >= min && value <= max) return value;
+    return this.fault(`expected a whole number from ${min} to ${max}`);
   }
 
   milliseconds(): number | undefined {
@@ -157,10 +157,9 @@ export class Entry implements Place {
     return this.fault('expected an instant with its zone, such as 2027-01-01T00:00:00Z');
   }
 
-  /** The value of any shape, as plain data. */
   data(): unknown {
     if (this.isAbsent) return undefined;
-    if (this.path.length > LONGEST_PATH) return this.fault('is nested too deeply');
+    if (this.path.length > MAX_PATH_LENGTH) return this.fault('is nested too deeply');
     if (isMap(this.node))
       return Object.fromEntries(this.named().map(([name, entry]) => [name, entry.data()]));
     if (isSeq(this.node)) return this.list().map((entry) => entry.data());
@@ -169,21 +168,21 @@ export class Entry implements Place {
 
   private lineOf(node: unknown): number {
     const [start] = (node as Partial<Node> | null)?.range ?? [];
-    return start === undefined ? this.line : this.reading.lines.linePos(start).line;
+    return start === undefined ? this.line : this.context.lines.linePos(start).line;
   }
 
   private below(name: string): string {
-    const shown = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
-    return this.path === '' ? shown : `${this.path}.${shown}`;
+    const segment = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
+    return this.path === '' ? segment : `${this.path}.${segment}`;
   }
 }
 
-/** An anchor may contain itself. */
-const LONGEST_PATH = 1_000;
+/** Stops the recursion of an anchor that contains itself. */
+const MAX_PATH_LENGTH = 1_000;
 const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Names are texts, also where YAML reads a number or a truth value. */
+/** Names are text, even if YAML reads a number or boolean. */
 function keyOf({ key }: Pair): string {
   if (!isScalar(key)) return String(key);
   return typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));

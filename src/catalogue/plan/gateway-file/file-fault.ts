@@ -1,14 +1,12 @@
-/** It says where something stands in a file: its way from the root and its line. */
-export interface Place {
+export interface FilePosition {
   readonly path: string;
   readonly line: number;
 }
 
-export interface FileFault extends Place {
+export interface FileFault extends FilePosition {
   readonly problem: string;
 }
 
-/** Carries every fault of a file at once. */
 export class FileFaults extends Error {
   constructor(
     readonly file: string,
@@ -17,7 +15,7 @@ export class FileFaults extends Error {
     super(
       [
         `${file} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,
-        ...faults.toSorted((a, b) => a.line - b.line).map((fault) => `  ${lineOf(file, fault)}`),
+        ...faults.toSorted((a, b) => a.line - b.line).map((fault) => `  ${formatFault(file, fault)}`),
         'Nothing was changed. docs/gateway-yaml.md describes the format.',
       ].join('\n'),
     );
@@ -25,5 +23,5 @@ export class FileFaults extends Error {
   }
 }
 
-const lineOf = (file: string, { path, line, problem }: FileFault): string =>
+const formatFault = (file: string, { path, line, problem }: FileFault): string =>
   `${file}:${line}  ${path === '' ? '' : `${path}: `}${problem}`;

@@ -1,34 +1,33 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
-import type { Current, CurrentOrganisation } from '../current';
-import type { Desired, DesiredAccess, DesiredOrganisation } from './desired';
-import { modelNamed, type Step } from '../step';
+import type { CurrentCatalogue, CurrentOrganisation } from '../current';
+import type { DesiredCatalogue, DesiredAccess, DesiredOrganisation } from './desired';
+import { modelLabel, type Step } from '../step';
 
 const editor = new CatalogueEditor();
 
 /**
- * The steps set which organisations and departments may use what, and where. People and their organisations
- * are not made here.
+ * Plans which models and regions organisations and departments can use. Users and organisations are not created here.
  */
-export function planAccess(desired: Desired, current: Current): Step[] {
+export function planAccess(desired: DesiredCatalogue, current: CurrentCatalogue): Step[] {
   return desired.organisations.flatMap((organisation) => {
-    const known = current.organisations.get(organisation.slug);
-    if (known === undefined) return [];
+    const existing = current.organisations.get(organisation.slug);
+    if (existing === undefined) return [];
     return [
-      ...regionsStep(organisation, known),
-      ...organisationAccess(organisation, known),
-      ...departmentAccess(organisation, known),
+      ...regionsStep(organisation, existing),
+      ...organisationAccessSteps(organisation, existing),
+      ...departmentAccessSteps(organisation, existing),
     ];
   });
 }
 
-const word = (allowed: boolean | undefined): string | null =>
+const accessText = (allowed: boolean | undefined): string | null =>
   allowed === undefined ? null : allowed ? 'allowed' : 'blocked';
 const regionsText = (regions: readonly string[] | null): string => regions?.toSorted().join(', ') ?? 'any';
 
-function regionsStep(organisation: DesiredOrganisation, known: CurrentOrganisation): Step[] {
+function regionsStep(organisation: DesiredOrganisation, existing: CurrentOrganisation): Step[] {
   const { at, regions } = organisation;
   if (regions === undefined) return [];
-  const [before, after] = [regionsText(known.regions), regionsText(regions)];
+  const [before, after] = [regionsText(existing.regions), regionsText(regions)];
   if (before === after) return [];
   const allowedRegions = regions === null ? null : [...regions];
   return [
@@ -39,28 +38,28 @@ function regionsStep(organisation: DesiredOrganisation, known: CurrentOrganisati
       mark: 'changed',
       changes: [{ field: 'regions', before, after }],
       needs: [],
-      run: (tx) => editor.setOrganisationRegions(tx, known.id, allowedRegions),
+      run: (tx) => editor.setOrganisationRegions(tx, existing.id, allowedRegions),
     },
   ];
 }
 
-function organisationAccess(organisation: DesiredOrganisation, known: CurrentOrganisation): Step[] {
+function organisationAccessSteps(organisation: DesiredOrganisation, existing: CurrentOrganisation): Step[] {
   return organisation.access.flatMap((access) => {
     const { model, allowed } = access;
-    return accessStep(organisation.slug, modelNamed(model), access, known.access[model], (tx) =>
-      editor.setOrganisationAccess(tx, model, known.id, { granted: allowed, enabled: allowed }),
+    return accessStep(organisation.slug, modelLabel(model), access, existing.access[model], (tx) =>
+      editor.setOrganisationAccess(tx, model, existing.id, { granted: allowed, enabled: allowed }),
     );
   });
 }
 
-function departmentAccess(organisation: DesiredOrganisation, known: CurrentOrganisation): Step[] {
+function departmentAccessSteps(organisation: DesiredOrganisation, existing: CurrentOrganisation): Step[] {
   return organisation.departments.flatMap(({ name, access }) => {
-    const department = known.departments.get(name);
+    const department = existing.departments.get(name);
     if (department === undefined) return [];
-    return access.flatMap((wanted) => {
-      const { model, allowed } = wanted;
-      const field = `department ${name}, ${modelNamed(model)}`;
-      return accessStep(organisation.slug, field, wanted, department.access[model], (tx) =>
+    return access.flatMap((modelAccess) => {
+      const { model, allowed } = modelAccess;
+      const field = `department ${name}, ${modelLabel(model)}`;
+      return accessStep(organisation.slug, field, modelAccess, department.access[model], (tx) =>
         editor.setDepartmentAccess(tx, department.id, model, allowed),
       );
     });
@@ -81,8 +80,8 @@ function accessStep(
       kind: 'organisation',
       name: organisation,
       mark: 'changed',
-      changes: [{ field, before: word(before), after: word(allowed) }],
-      needs: [modelNamed(model)],
+      changes: [{ field, before: accessText(before), after: accessText(allowed) }],
+      needs: [modelLabel(model)],
       run,
     },
   ];

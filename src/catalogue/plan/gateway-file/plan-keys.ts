@@ -1,38 +1,37 @@
 import type { Tx } from '../../../platform';
-import type { Current, CurrentModel } from '../current';
+import type { CurrentCatalogue, CurrentModel } from '../current';
 import type { Steps } from '../step';
-import type { Desired } from './desired';
+import type { DesiredCatalogue } from './desired';
 import type { FileFault } from './file-fault';
 
-/** These models are there by name or alias once the file is applied. */
-export interface ComingModels {
+export interface FutureModels {
   model(name: string): { readonly name: string; readonly state: string } | undefined;
 }
 
-/** Plans the keys of a file. They stand above the catalogue, so that another module does it. */
+/** Plans the keys of a file. Implemented by another module, because keys depend on the catalogue. */
 export interface KeyPlanner {
   plan(
     tx: Tx,
-    desired: Pick<Desired, 'keys' | 'managesKeys'>,
-    models: ComingModels,
+    desired: Pick<DesiredCatalogue, 'keys' | 'managesKeys'>,
+    models: FutureModels,
     faults: FileFault[],
   ): Promise<Steps>;
 }
 
-/** Pages have no planner of keys: they could not hand over a secret safely. */
+/** Pages pass no key planner, because they could not hand over a secret safely. */
 export async function planKeys(
   tx: Tx,
-  desired: Desired,
-  current: Current,
+  desired: DesiredCatalogue,
+  current: CurrentCatalogue,
   { planner, faults }: { readonly planner: KeyPlanner | undefined; readonly faults: FileFault[] },
 ): Promise<Steps> {
-  if (planner !== undefined) return planner.plan(tx, desired, comingModels(desired, current), faults);
+  if (planner !== undefined) return planner.plan(tx, desired, futureModels(desired, current), faults);
   const warnings =
     desired.keys.length === 0 ? [] : ['keys are left alone: the command line applies those of a file'];
   return { steps: [], gone: [], warnings };
 }
 
-function comingModels(desired: Desired, current: Current): ComingModels {
+function futureModels(desired: DesiredCatalogue, current: CurrentCatalogue): FutureModels {
   const models = new Map<string, Pick<CurrentModel, 'name' | 'state'>>([
     ...current.models,
     ...desired.models.map((model) => [model.name, model] as const),

@@ -1,72 +1,72 @@
 import { PriceService } from '../../price.service';
 import type { PriceRates } from '../../../kernel';
-import type { Row, Tx } from '../../../platform';
-import type { Current, CurrentModel, CurrentSchedule } from '../current';
-import type { Desired, DesiredLane, DesiredModel, DesiredSchedule } from './desired';
-import { changesBetween, type FieldChange, noTexts, priceTexts, routeName } from '../field-texts';
-import { modelNamed, type Step } from '../step';
+import type { TableRow, Tx } from '../../../platform';
+import type { CurrentCatalogue, CurrentModel, CurrentSchedule } from '../current';
+import type { DesiredCatalogue, DesiredLane, DesiredModel, DesiredSchedule } from './desired';
+import { changesBetween, type FieldChange, NO_TEXTS, priceTexts, routeName } from '../field-texts';
+import { modelLabel, type Step } from '../step';
 
 const prices = new PriceService();
 
-/** A price that differs becomes a new version; the ones before stay for the records that were paid by them. */
-export function planPrices(desired: Desired, current: Current, source: string): Step[] {
+/** A changed price becomes a new version; earlier versions stay for the records that were charged by them. */
+export function planPrices(desired: DesiredCatalogue, current: CurrentCatalogue, source: string): Step[] {
   return desired.models.flatMap((model) => {
-    const known = current.models.get(model.name);
+    const existing = current.models.get(model.name);
     return [
-      ...generalPrice(model, known, source),
-      ...model.lanes.flatMap((lane) => lanePrice(model, lane, known, source)),
-      ...(model.schedules ?? []).flatMap((schedule) => scheduleStep(model, schedule, known, source)),
+      ...modelPriceSteps(model, existing, source),
+      ...model.lanes.flatMap((lane) => lanePriceSteps(model, lane, existing, source)),
+      ...(model.schedules ?? []).flatMap((schedule) => scheduleSteps(model, schedule, existing, source)),
     ];
   });
 }
 
-function generalPrice(model: DesiredModel, known: CurrentModel | undefined, source: string): Step[] {
+function modelPriceSteps(model: DesiredModel, existing: CurrentModel | undefined, source: string): Step[] {
   if (model.price === null) return [];
   const { at, rates } = model.price;
-  const changes = priceChanges('price ', known?.price?.rates, rates);
+  const changes = priceChanges('price ', existing?.price?.rates, rates);
   if (changes.length === 0) return [];
   const run = (tx: Tx) => prices.addPrice(tx, { model: model.name, rates, source });
-  return [{ ...stepOf(model, known, changes), at, run }];
+  return [{ ...stepOf(model, existing, changes), at, run }];
 }
 
-function lanePrice(
+function lanePriceSteps(
   model: DesiredModel,
   lane: DesiredLane,
-  known: CurrentModel | undefined,
+  existing: CurrentModel | undefined,
   source: string,
 ): Step[] {
   if (lane.price === null) return [];
   const { at, rates } = lane.price;
-  const before = known?.lanes.find((one) => routeName(one) === routeName(lane))?.price?.rates;
+  const before = existing?.lanes.find((one) => routeName(one) === routeName(lane))?.price?.rates;
   const changes = priceChanges(`${routeName(lane)} price `, before, rates);
   if (changes.length === 0) return [];
   const run = async (tx: Tx) =>
     prices.addPrice(tx, { model: model.name, laneId: await laneId(tx, model.name, lane), rates, source });
-  return [{ ...stepOf(model, known, changes), at, run }];
+  return [{ ...stepOf(model, existing, changes), at, run }];
 }
 
-function scheduleStep(
+function scheduleSteps(
   model: DesiredModel,
   schedule: DesiredSchedule,
-  known: CurrentModel | undefined,
+  existing: CurrentModel | undefined,
   source: string,
 ): Step[] {
   const { at, startsAt, endsAt, rates } = schedule;
-  // A price that is over cannot be set any more, and a file may well keep it for the record.
+  // A price that has ended can no longer be set, but the file is allowed to keep it.
   if (endsAt !== null && endsAt <= new Date()) return [];
-  const before = known?.schedules.find((one) => one.startsAt.getTime() === startsAt.getTime());
+  const before = existing?.schedules.find((one) => one.startsAt.getTime() === startsAt.getTime());
   const name = `schedule ${startsAt.toISOString()} `;
   const newRates = priceChanges(`${name}price `, before?.rates, rates);
-  const until = (ends: Date | null): string => ends?.toISOString() ?? 'further notice';
+  const endText = (ends: Date | null): string => ends?.toISOString() ?? 'further notice';
   const newEnd = changesBetween(
-    before === undefined ? noTexts : new Map([[`${name}until`, until(before.endsAt)]]),
-    new Map([[`${name}until`, until(endsAt)]]),
+    before === undefined ? NO_TEXTS : new Map([[`${name}until`, endText(before.endsAt)]]),
+    new Map([[`${name}until`, endText(endsAt)]]),
   );
   const changes = [...newEnd, ...newRates];
   if (changes.length === 0) return [];
   return [
     {
-      ...stepOf(model, known, changes),
+      ...stepOf(model, existing, changes),
       at,
       run: (tx) =>
         putSchedule(tx, model.name, { schedule, before, sameRates: newRates.length === 0, source }),
@@ -90,24 +90,24 @@ async function putSchedule(
 
 function stepOf(
   model: DesiredModel,
-  known: CurrentModel | undefined,
+  existing: CurrentModel | undefined,
   changes: FieldChange[],
 ): Omit<Step, 'at' | 'run'> {
   const { name } = model;
   return {
     kind: 'model',
     name,
-    mark: known === undefined ? 'new' : 'changed',
+    mark: existing === undefined ? 'new' : 'changed',
     changes,
-    needs: [modelNamed(name)],
+    needs: [modelLabel(name)],
   };
 }
 
 const priceChanges = (prefix: string, before: PriceRates | undefined, after: PriceRates): FieldChange[] =>
-  changesBetween(before === undefined ? noTexts : priceTexts(prefix, before), priceTexts(prefix, after));
+  changesBetween(before === undefined ? NO_TEXTS : priceTexts(prefix, before), priceTexts(prefix, after));
 
 async function laneId(tx: Tx, model: string, lane: DesiredLane): Promise<number> {
-  const [row] = await tx.query<Row<'lane', 'id'>[]>(
+  const [row] = await tx.query<TableRow<'lane', 'id'>[]>(
     `SELECT l.id FROM lane l JOIN model m ON m.id = l.model_id JOIN provider p ON p.id = l.provider_id
       WHERE m.name = $1 AND p.name = $2 AND l.upstream_model = $3 AND lower(btrim(l.region)) = $4 AND l.removed_at IS NULL`,
     [model, lane.provider, lane.upstreamModel, lane.region],

@@ -1,50 +1,52 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
 import { originsOf } from '../../credential';
-import type { Row, Tx } from '../../../platform';
+import type { TableRow, Tx } from '../../../platform';
 import type { CredentialKeeper } from './credential-keeper';
-import type { Current, CurrentProvider } from '../current';
-import type { Desired, DesiredCredential, DesiredProvider } from './desired';
-import { changesBetween, type FieldChange, noTexts, providerTexts } from '../field-texts';
-import { providerNamed, type Step } from '../step';
+import type { CurrentCatalogue, CurrentProvider } from '../current';
+import type { DesiredCatalogue, DesiredCredential, DesiredProvider } from './desired';
+import { changesBetween, type FieldChange, NO_TEXTS, providerTexts } from '../field-texts';
+import { providerLabel, type Step } from '../step';
 
 const editor = new CatalogueEditor();
 
 export async function planProviders(
   tx: Tx,
-  desired: Desired,
-  current: Current,
+  desired: DesiredCatalogue,
+  current: CurrentCatalogue,
   { keeper, once }: { readonly keeper: CredentialKeeper; readonly once: boolean },
 ): Promise<Step[]> {
   const steps: Step[] = [];
   for (const provider of desired.providers) {
-    const known = current.providers.get(provider.name);
-    const managed = !once || (known?.managed ?? false);
-    const wanted = providerTexts({ ...provider, managed });
-    const texts = known === undefined ? noTexts : providerTexts(known);
-    const changes = changesBetween(texts, wanted).filter(({ field }) => !once || field !== 'managed');
+    const existing = current.providers.get(provider.name);
+    const managed = !once || (existing?.managed ?? false);
+    const desiredTexts = providerTexts({ ...provider, managed });
+    const currentTexts = existing === undefined ? NO_TEXTS : providerTexts(existing);
+    const changes = changesBetween(currentTexts, desiredTexts).filter(
+      ({ field }) => !once || field !== 'managed',
+    );
     const step = { ...provider, managed };
     if (changes.length > 0)
-      steps.push(providerStep(step, known, [...changes, ...lostSecrets(provider, known)]));
+      steps.push(providerStep(step, existing, [...changes, ...lostSecrets(provider, existing)]));
     for (const credential of provider.credentials) {
-      const step = await credentialStep(tx, provider, known, credential, keeper);
+      const step = await credentialStep(tx, provider, existing, credential, keeper);
       if (step !== undefined) steps.push(step);
     }
   }
   return steps;
 }
 
-/** Secrets go with the address they were entered for, unless the file brings them anew. */
-function lostSecrets(provider: DesiredProvider, known: CurrentProvider | undefined): FieldChange[] {
-  if (known === undefined || originsOf(provider) === originsOf(known)) return [];
-  const brought = new Set(provider.credentials.map(({ label }) => label));
-  return Object.keys(known.credentials).flatMap((label) =>
-    brought.has(label) ? [] : [{ field: `secret ${label}`, before: 'set', after: null }],
+/** Stored secrets are lost when the address changes, unless the file supplies them again. */
+function lostSecrets(provider: DesiredProvider, existing: CurrentProvider | undefined): FieldChange[] {
+  if (existing === undefined || originsOf(provider) === originsOf(existing)) return [];
+  const suppliedLabels = new Set(provider.credentials.map(({ label }) => label));
+  return Object.keys(existing.credentials).flatMap((label) =>
+    suppliedLabels.has(label) ? [] : [{ field: `secret ${label}`, before: 'set', after: null }],
   );
 }
 
 function providerStep(
   provider: DesiredProvider & { readonly managed: boolean },
-  known: CurrentProvider | undefined,
+  existing: CurrentProvider | undefined,
   changes: readonly FieldChange[],
 ): Step {
   const { at, name, style, baseUrl, regions, visible, settings, timeouts, breaker } = provider;
@@ -63,7 +65,7 @@ function providerStep(
     at,
     kind: 'provider',
     name,
-    mark: known === undefined ? 'new' : 'changed',
+    mark: existing === undefined ? 'new' : 'changed',
     changes,
     needs: [],
     run: (tx) => editor.upsertProvider(tx, fields),
@@ -73,27 +75,28 @@ function providerStep(
 async function credentialStep(
   tx: Tx,
   provider: DesiredProvider,
-  known: CurrentProvider | undefined,
+  existing: CurrentProvider | undefined,
   { at, label, secret }: DesiredCredential,
   keeper: CredentialKeeper,
 ): Promise<Step | undefined> {
   const { name } = provider;
-  const kept = known === undefined ? 'missing' : await keeper.compare(tx, known.id, label, secret, provider);
-  if (kept === 'same') return undefined;
-  const isNew = kept === 'missing';
+  const comparison =
+    existing === undefined ? 'missing' : await keeper.compare(tx, existing.id, label, secret, provider);
+  if (comparison === 'same') return undefined;
+  const isNew = comparison === 'missing';
   return {
     at,
     kind: 'provider',
     name,
-    mark: known === undefined ? 'new' : 'changed',
+    mark: existing === undefined ? 'new' : 'changed',
     changes: [{ field: `secret ${label}`, before: isNew ? null : 'set', after: isNew ? 'set' : 'changed' }],
-    needs: [providerNamed(name)],
+    needs: [providerLabel(name)],
     run: async (inner) => keeper.put(inner, await providerId(inner, name), label, secret),
   };
 }
 
 async function providerId(tx: Tx, name: string): Promise<number> {
-  const [row] = await tx.query<Row<'provider', 'id'>[]>(
+  const [row] = await tx.query<TableRow<'provider', 'id'>[]>(
     'SELECT id FROM provider WHERE name = $1 AND removed_at IS NULL',
     [name],
   );

@@ -4,12 +4,12 @@ import type { CredentialKind } from '../../credential.entity';
 import { egressProblem } from '../../egress';
 import { MODEL_KINDS, modelFields, type ModelKind, type ModelValues } from '../../entities';
 import type { ProviderView } from '../../views';
-import { Fault, regionNamed, regionsNamed } from '../../../kernel';
+import { Fault, normaliseRegion, normaliseRegions } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
 import { factsOf, knownModels, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
 import type {
-  Desired,
+  DesiredCatalogue,
   DesiredAccess,
   DesiredAlias,
   DesiredLane,
@@ -18,7 +18,7 @@ import type {
   DesiredOrganisation,
   DesiredProvider,
 } from './desired';
-import { Entry, type Reading } from './entry';
+import { Entry, type FileContext } from './entry';
 import type { FileFault } from './file-fault';
 import { didYouMean } from '../nearest';
 import { type KeyFields, readKey } from './read-keys';
@@ -26,33 +26,31 @@ import { readPrice, readSchedules } from './read-price';
 import type { References } from './references';
 
 export interface FileReading {
-  readonly desired: Desired;
+  readonly desired: DesiredCatalogue;
   readonly faults: FileFault[];
 }
 
-/** The rules know the addresses and proxies that may be used, the styles of suppliers, and the fields of a key. */
+/** Rules for checking a file: permitted addresses and proxies, supplier styles, and the fields of a key. */
 export interface FileRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
   readonly proxyNames: readonly string[];
   readonly styles: {
     readonly names: readonly string[];
-    of(provider: ProviderView): StyleAdvice;
+    of(provider: ProviderView): StyleRequirements;
   };
   readonly keyFields: KeyFields;
 }
 
-/** A style of suppliers needs these to be called. */
-interface StyleAdvice {
+interface StyleRequirements {
   readonly credential: CredentialKind;
   needsCredential(provider: ProviderView): boolean;
 }
 
-/** Without references, a file that has any is at fault: a page reads no files and no environment of the service. */
-export function readGatewayText(
-  text: string,
-  references: References | null,
-  advisers: FileRules,
-): FileReading {
+/**
+ * If `references` is null, every reference in the file is a fault: a page reads no files and no environment of the
+ * service.
+ */
+export function readGatewayText(text: string, references: References | null, rules: FileRules): FileReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const faults: FileFault[] = document.errors.map(({ message, pos }) => ({
@@ -60,10 +58,9 @@ export function readGatewayText(
     line: lines.linePos(pos[0]).line,
     problem: message,
   }));
-  const reading: Reading = { document, lines, references, faults };
-  // The contents of a broken document are not worth complaining about.
+  const context: FileContext = { document, lines, references, faults };
   const isBroken = faults.length > 0;
-  const root = new Entry(reading, isBroken ? null : document.contents, '');
+  const root = new Entry(context, isBroken ? null : document.contents, '');
   const fields = root.fields(
     'version',
     'providers',
@@ -78,19 +75,19 @@ export function readGatewayText(
     else fields.version.oneOf(['1']);
   }
   const models = fields.models.named().map(readModel);
-  const desired: Desired = {
-    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, advisers)),
+  const desired: DesiredCatalogue = {
+    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, rules)),
     models: models.map(({ model }) => model),
     aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
     organisations: fields.organisations.named().map(readOrganisation),
-    keys: fields.keys.named().map((key) => readKey(key, advisers.keyFields)),
+    keys: fields.keys.named().map((key) => readKey(key, rules.keyFields)),
     managesKeys: fields.manages_keys.truth() ?? false,
   };
   refuseDuplicateAliases(desired.aliases, faults);
   return { desired, faults };
 }
 
-function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredProvider {
+function readProvider(name: string, entry: Entry, rules: FileRules): DesiredProvider {
   const fields = entry.fields(
     'style',
     'base_url',
@@ -107,18 +104,18 @@ function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredP
     name,
     style: fields.style.required() ?? '',
     baseUrl: fields.base_url.required() ?? '',
-    regions: regionsNamed(fields.regions.texts() ?? []),
+    regions: normaliseRegions(fields.regions.texts() ?? []),
     visible: fields.visible.truth() ?? true,
     settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
     timeouts: readTimeouts(fields.timeouts),
     breaker: readBreaker(fields.breaker),
   };
-  if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
+  if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', rules);
   const tokenUrl = tokenUrlOf(provider.settings);
-  if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', advisers);
-  const egress = egressProblem(provider.settings, advisers.proxyNames);
+  if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', rules);
+  const egress = egressProblem(provider.settings, rules.proxyNames);
   if (egress !== undefined) fields.settings.fault(`its "egress" ${egress}`);
-  const style = styleOf(provider, fields.style, advisers);
+  const style = styleOf(provider, fields.style, rules);
   return {
     ...provider,
     at: entry,
@@ -127,18 +124,18 @@ function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredP
   };
 }
 
-/** The service adds these itself. */
-const ENDPOINT =
+/** Endpoint paths, which the service appends itself. */
+const ENDPOINT_PATH =
   /\/(?:chat\/completions|completions|messages|responses|embeddings|rerank|models|audio\/\w+|images\/generations|moderations)\/*$/;
 
-function checkAddress(entry: Entry, address: string, which: string, { guard }: FileRules): void {
-  const checked = guard.checkBaseUrl(address);
-  if (!checked.ok) entry.fault(`${which}${checked.error}: the setting SUPPLIER_ALLOW makes exceptions`);
-  else if (ENDPOINT.test(checked.value.pathname))
-    entry.fault(`${which}names an endpoint: end it before ${ENDPOINT.exec(checked.value.pathname)?.[0]}`);
+function checkAddress(entry: Entry, address: string, label: string, { guard }: FileRules): void {
+  const result = guard.checkBaseUrl(address);
+  if (!result.ok) entry.fault(`${label}${result.error}: the setting SUPPLIER_ALLOW makes exceptions`);
+  else if (ENDPOINT_PATH.test(result.value.pathname))
+    entry.fault(`${label}names an endpoint: end it before ${ENDPOINT_PATH.exec(result.value.pathname)?.[0]}`);
 }
 
-function styleOf(provider: ProviderView, entry: Entry, { styles }: FileRules): StyleAdvice | undefined {
+function styleOf(provider: ProviderView, entry: Entry, { styles }: FileRules): StyleRequirements | undefined {
   if (provider.style === '') return undefined;
   try {
     return styles.of(provider);
@@ -150,8 +147,7 @@ function styleOf(provider: ProviderView, entry: Entry, { styles }: FileRules): S
   }
 }
 
-/** The one key of a provider travels in this way. */
-function keyKind(style: StyleAdvice | undefined, { settings }: ProviderView): CredentialKind {
+function keyKind(style: StyleRequirements | undefined, { settings }: ProviderView): CredentialKind {
   const kind = style?.credential ?? 'bearer';
   const hasHeader = settings['key_header'] !== undefined || settings['profile'] === 'azure';
   return kind === 'bearer' && hasHeader ? 'header' : kind;
@@ -159,19 +155,19 @@ function keyKind(style: StyleAdvice | undefined, { settings }: ProviderView): Cr
 
 function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {
   const fields = entry.fields('connect', 'first_byte', 'first_token', 'idle', 'total');
-  const given = {
+  const timeouts = {
     connect: fields.connect.milliseconds(),
     firstByte: fields.first_byte.milliseconds(),
     firstToken: fields.first_token.milliseconds(),
     idle: fields.idle.milliseconds(),
     total: fields.total.milliseconds(),
   };
-  return withoutGaps(given);
+  return omitUndefined(timeouts);
 }
 
 function readBreaker(entry: Entry): DesiredProvider['breaker'] {
   const fields = entry.fields('failures', 'window', 'rest', 'longest_rest', 'longest_retry_after');
-  return withoutGaps({
+  return omitUndefined({
     failures: fields.failures.wholeNumber(1, 1_000),
     window: fields.window.milliseconds(),
     rest: fields.rest.milliseconds(),
@@ -180,9 +176,9 @@ function readBreaker(entry: Entry): DesiredProvider['breaker'] {
   });
 }
 
-const withoutGaps = (given: Readonly<Record<string, number | undefined>>): Record<string, number> =>
+const omitUndefined = (values: Readonly<Record<string, number | undefined>>): Record<string, number> =>
   Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 
 function readLink(field: Entry): DesiredLink | null {
@@ -201,7 +197,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'schedules',
   );
   const kind = fields.kind.oneOf(MODEL_KINDS) ?? 'chat';
-  const lanes = fields.lanes.list().map((lane, place) => readLane(lane, place, kind));
+  const lanes = fields.lanes.list().map((lane, index) => readLane(lane, index, kind));
   const values = modelFields.fromFile(fields);
   const ownedBy = values.ownedBy ?? lanes[0]?.provider;
   if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
@@ -224,7 +220,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
   return { model, aliases };
 }
 
-/** A lane may stand for a model that is known by another name. */
+/** A lane can serve a known model under another name. */
 function readKnownModel(entry: Entry): string | null {
   const name = entry.text();
   if (name === undefined || factsOf(name) !== null) return name ?? null;
@@ -236,7 +232,7 @@ function readKnownModel(entry: Entry): string | null {
   return null;
 }
 
-function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
+function readLane(entry: Entry, index: number, kind: ModelKind): DesiredLane {
   const fields = entry.fields(
     'provider',
     'model',
@@ -253,8 +249,8 @@ function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
     at: entry,
     provider: fields.provider.required() ?? '',
     upstreamModel: fields.model.required() ?? '',
-    region: regionNamed(fields.region.required() ?? ''),
-    priority: fields.priority.wholeNumber(0) ?? place,
+    region: normaliseRegion(fields.region.required() ?? ''),
+    priority: fields.priority.wholeNumber(0) ?? index,
     weight: fields.weight.wholeNumber(1) ?? 1,
     retries: fields.retries.wholeNumber(0, 2) ?? 0,
     facts: readKnownModel(fields.facts),
@@ -269,8 +265,8 @@ function readAlias([name, entry]: [string, Entry]): DesiredAlias {
 }
 
 function refuseDuplicateAliases(aliases: readonly DesiredAlias[], faults: FileFault[]): void {
-  for (const [name, twins] of Map.groupBy(aliases, (alias) => alias.name)) {
-    const [, second] = twins;
+  for (const [name, duplicates] of Map.groupBy(aliases, (alias) => alias.name)) {
+    const [, second] = duplicates;
     if (second === undefined) continue;
     const { path, line } = second.at;
     faults.push({ path, line, problem: `the alias "${name}" is listed twice` });
@@ -279,11 +275,11 @@ function refuseDuplicateAliases(aliases: readonly DesiredAlias[], faults: FileFa
 
 function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
   const fields = entry.fields('regions', 'models', 'departments');
-  const any = fields.regions.isText && fields.regions.oneOf(['any']) === 'any';
+  const isAnyRegion = fields.regions.isText && fields.regions.oneOf(['any']) === 'any';
   return {
     at: entry,
     slug,
-    regions: any ? null : fields.regions.isText ? undefined : readRegions(fields.regions),
+    regions: isAnyRegion ? null : fields.regions.isText ? undefined : readRegions(fields.regions),
     access: readAccess(fields.models),
     departments: fields.departments.named().map(([name, department]) => ({
       at: department,
@@ -295,12 +291,12 @@ function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
 
 const readRegions = (entry: Entry): string[] | undefined => {
   const list = entry.texts();
-  return list === undefined ? undefined : regionsNamed(list);
+  return list === undefined ? undefined : normaliseRegions(list);
 };
 
 function readAccess(entry: Entry): DesiredAccess[] {
-  return entry.named().flatMap(([model, word]) => {
-    const chosen = word.isAbsent ? word.fault('is missing') : word.oneOf(['allowed', 'blocked']);
-    return chosen === undefined ? [] : [{ at: word, model, allowed: chosen === 'allowed' }];
+  return entry.named().flatMap(([model, decision]) => {
+    const choice = decision.isAbsent ? decision.fault('is missing') : decision.oneOf(['allowed', 'blocked']);
+    return choice === undefined ? [] : [{ at: decision, model, allowed: choice === 'allowed' }];
   });
 }

@@ -17,10 +17,10 @@ import type { Entry } from './entry';
 
 const fieldNames = TOKEN_RATES.map(({ word }) => word);
 
-type Rates = Partial<Record<TokenRateName, bigint>>;
+type PartialTokenRates = Partial<Record<TokenRateName, bigint>>;
 
-/** Nothing is free by omission: what a chat model is charged for in any case has to be there, and be it as a zero. */
-const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: ['input', 'output'] };
+/** Rates that must be present, even as zero: nothing is free by omission. */
+const REQUIRED_RATES: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: ['input', 'output'] };
 
 export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
   if (entry.isAbsent) return null;
@@ -34,9 +34,9 @@ export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
   const { tiers: list, uses, images, ...amounts } = fields;
   const rateEntries = [...Object.values(amounts), ...images.named().map(([, field]) => field)];
   if (rateEntries.every((field) => field.isAbsent)) return entry.fault('expected at least one rate') ?? null;
-  for (const name of NEEDED[kind] ?? [])
+  for (const name of REQUIRED_RATES[kind] ?? [])
     if (fields[name]?.isAbsent) fields[name].fault('is missing: write 0 where it is free');
-  const price = complete(entry, {
+  const price = completeRates(entry, {
     ...ratesOf(fields),
     ...Object.fromEntries(FLAT_RATES.map(({ name, word }) => [name, amount(fields[word]) ?? 0n])),
     tiers: tiersOf(list),
@@ -60,16 +60,16 @@ export function readSchedules(entry: Entry, kind: ModelKind): DesiredSchedule[] 
     return [{ at: one, startsAt, endsAt, rates }];
   });
   schedules.sort((a, b) => a.startsAt.getTime() - b.startsAt.getTime());
-  schedules.forEach(({ startsAt }, place) => {
-    const before = schedules[place - 1];
+  schedules.forEach(({ startsAt }, index) => {
+    const before = schedules[index - 1];
     if (before !== undefined && (before.endsAt === null || before.endsAt > startsAt))
       entry.fault(`two schedules cover ${startsAt.toISOString()}`);
   });
   return schedules;
 }
 
-function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
-  const rates: Rates = {};
+function ratesOf(fields: Readonly<Record<string, Entry>>): PartialTokenRates {
+  const rates: PartialTokenRates = {};
   for (const { name, word } of TOKEN_RATES) {
     const rate = amount(fields[word]);
     if (rate !== undefined) rates[name] = rate;
@@ -80,12 +80,12 @@ function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
 type PriceFields = Record<'tiers' | 'uses' | 'images' | (typeof RATE_FIELDS)[number], Entry> &
   Readonly<Record<string, Entry>>;
 
-function tiersOf(list: Entry): ({ aboveInputTokens: number } & Rates)[] {
+function tiersOf(list: Entry): ({ aboveInputTokens: number } & PartialTokenRates)[] {
   return list.list().flatMap((tier) => {
-    const below = tier.fields('above_input_tokens', ...fieldNames);
-    const threshold = below['above_input_tokens'];
+    const tierFields = tier.fields('above_input_tokens', ...fieldNames);
+    const threshold = tierFields['above_input_tokens'];
     const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
-    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below) }];
+    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(tierFields) }];
   });
 }
 
@@ -101,22 +101,22 @@ function amountsOf(entries: Readonly<Record<string, Entry>>): Record<string, big
 type ModeFields = Record<'multiplier' | 'tiers', Entry> & Readonly<Record<string, Entry>>;
 type Mode = NonNullable<Parameters<typeof priceRates>[0]['modes']>[string];
 
-/** Each mode has a multiplier, rates of its own, or both. */
 function modesOf(field: string, entry: Entry): [string, Mode][] {
   return entry.named().map(([value, mode]) => {
-    const given = mode.fields('multiplier', 'tiers', ...fieldNames) as ModeFields;
-    const { multiplier, tiers, ...rates } = given;
-    const own = ratesOf(rates);
-    const hasOwn = Object.keys(own).length > 0;
-    if (multiplier.isAbsent && !hasOwn) mode.fault('expected a multiplier or rates');
-    for (const name of hasOwn ? (['input', 'output'] as const) : [])
-      if (own[name] === undefined) mode.fault(`${name} is missing: rates of a mode's own are all its rates`);
-    if (!hasOwn && !tiers.isAbsent) tiers.fault('belongs to rates of its own');
+    const modeFields = mode.fields('multiplier', 'tiers', ...fieldNames) as ModeFields;
+    const { multiplier, tiers, ...rates } = modeFields;
+    const ownRates = ratesOf(rates);
+    const hasOwnRates = Object.keys(ownRates).length > 0;
+    if (multiplier.isAbsent && !hasOwnRates) mode.fault('expected a multiplier or rates');
+    for (const name of hasOwnRates ? (['input', 'output'] as const) : [])
+      if (ownRates[name] === undefined)
+        mode.fault(`${name} is missing: rates of a mode's own are all its rates`);
+    if (!hasOwnRates && !tiers.isAbsent) tiers.fault('belongs to rates of its own');
     return [
       `${field}=${value}`,
       {
         ...(multiplier.isAbsent ? {} : { multiplier: millionths(multiplier) }),
-        rates: hasOwn ? { ...own, tiers: tiersOf(tiers) } : null,
+        rates: hasOwnRates ? { ...ownRates, tiers: tiersOf(tiers) } : null,
       },
     ];
   });
@@ -142,7 +142,7 @@ function amount(entry: Entry | undefined): bigint | undefined {
   }
 }
 
-function complete(entry: Entry, rates: Parameters<typeof priceRates>[0]): PriceRates | undefined {
+function completeRates(entry: Entry, rates: Parameters<typeof priceRates>[0]): PriceRates | undefined {
   try {
     return priceRates(rates);
   } catch (error) {

@@ -1,29 +1,28 @@
 import { readJsonText } from '../../../kernel';
 
-/** A number as it is written: `1e-05` is a price, and a float would make another one of it. */
+/** A number as written: `1e-05` is a price, and a float would change it. */
 class Decimal {
   constructor(readonly text: string) {}
 }
 
-/** It reads JSON with every number as a Decimal. */
 export const parseExactly = (text: string): unknown =>
-  readJsonText(text, { numberOf: (written) => new Decimal(written) });
+  readJsonText(text, { numberOf: (digits) => new Decimal(digits) });
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type ExactFields = Readonly<Record<string, unknown>>;
 
-/** The fields of an object; none where it is not one. */
-export function fieldsOf(value: unknown): Fields {
+/** Returns the fields of an object; empty for any other value. */
+export function fieldsOf(value: unknown): ExactFields {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && !(value instanceof Decimal) ? (value as Fields) : {};
+  return isObject && !(value instanceof Decimal) ? (value as ExactFields) : {};
 }
 
-/** A number, also one that is written as a text; undefined where there is none. */
+/** Returns a number, including one written as text; undefined if there is none. */
 export function decimalText(value: unknown): string | undefined {
   if (value instanceof Decimal) return value.text;
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A count of tokens; null where there is none that makes sense. */
+/** Returns a number of tokens; null if there is no valid one. */
 export function countOf(value: unknown): number | null {
   const count = Number(decimalText(value) ?? Number.NaN);
   return Number.isSafeInteger(count) && count > 0 && count <= 2_147_483_647 ? count : null;

@@ -10,42 +10,42 @@ import {
 } from '../../../kernel';
 import type { LitellmEntry } from './litellm-entry';
 import { assertPriced } from './offer';
-import type { Rates } from './rate-sheet';
+import type { OfferedRates } from './tiered-rates';
 
-type GivenRates = Parameters<typeof priceRates>[0];
+type PriceRatesInput = Parameters<typeof priceRates>[0];
 type Uses = Partial<Record<UseName, bigint>>;
 
-/**
- * A model costs these rates. `images` are its pictures by quality and size, which the list holds as entries
- * of their own.
- */
+/** Rates of a model. `images` are its pictures by quality and size, which are separate entries in the list. */
 export function ratesIn(
   entry: LitellmEntry,
   kind: ModelKind,
   provider: string,
   images: Readonly<Record<string, bigint>> = {},
 ): PriceRates {
-  const sheets = entry.tokenSheets();
-  const usual = sheets.get('')!;
-  const unit = unitOf(entry, kind, usual.base, images);
-  const modes: Record<string, { multiplier?: bigint; rates?: GivenRates }> = {};
-  for (const [tier, sheet] of sheets)
-    if (tier !== '') modes[`service_tier=${tier}`] = { rates: sheet.completedBy(usual).given() };
+  const ratesByTier = entry.tieredRates();
+  const defaultRates = ratesByTier.get('')!;
+  const unit = unitOf(entry, kind, defaultRates.base, images);
+  const modes: Record<string, { multiplier?: bigint; rates?: PriceRatesInput }> = {};
+  for (const [tier, tierRates] of ratesByTier)
+    if (tier !== '') modes[`service_tier=${tier}`] = { rates: tierRates.completedFrom(defaultRates).given() };
   return priceRates({
-    ...usual.given(),
+    ...defaultRates.given(),
     ...unit,
     modes: { ...modes, ...multipliersIn(entry) },
     uses: usesIn(entry, provider),
   });
 }
 
-/** The unit is sold beside tokens or in their place. One unit alone: others of the list say the same thing again. */
+/**
+ * The unit is sold in addition to tokens or instead of them. Only one unit counts, because other units in the list
+ * repeat the same price.
+ */
 function unitOf(
   entry: LitellmEntry,
   kind: ModelKind,
-  base: Rates,
+  base: OfferedRates,
   images: Readonly<Record<string, bigint>>,
-): GivenRates {
+): PriceRatesInput {
   const perCall = callPrice(entry);
   const call = perCall === undefined ? {} : { perCallNano: perCall };
   if (kind === 'speech') return { ...call, ...speechUnit(entry, base) };
@@ -65,11 +65,8 @@ function callPrice(entry: LitellmEntry): bigint | undefined {
   return text === undefined ? undefined : parseUsd(text);
 }
 
-/**
- * Speech is sold by tokens of sound where they have a price, else by the character, else by the minute of what was
- * made.
- */
-function speechUnit(entry: LitellmEntry, base: Rates): GivenRates {
+/** Speech is priced by audio tokens if they have a price, else per character, else per minute of output. */
+function speechUnit(entry: LitellmEntry, base: OfferedRates): PriceRatesInput {
   if (isPositive(base.audioOutput) || isPositive(base.output)) return {};
   const character = entry.price('input_cost_per_character');
   if (character !== undefined) return { input: parseUsdPerToken(character) };
@@ -79,7 +76,11 @@ function speechUnit(entry: LitellmEntry, base: Rates): GivenRates {
   return {};
 }
 
-function pictureUnit(entry: LitellmEntry, base: Rates, images: Readonly<Record<string, bigint>>): GivenRates {
+function pictureUnit(
+  entry: LitellmEntry,
+  base: OfferedRates,
+  images: Readonly<Record<string, bigint>>,
+): PriceRatesInput {
   if (isTokenPriced(base)) return {};
   if (Object.keys(images).length > 0) return { images };
   const picture = entry.price('output_cost_per_image') ?? entry.price('input_cost_per_image');
@@ -87,8 +88,7 @@ function pictureUnit(entry: LitellmEntry, base: Rates, images: Readonly<Record<s
   throw new RangeError('it has no price of pictures that is charged here');
 }
 
-/** Pictures that are sold by their tokens have no price of their own. */
-export const isTokenPriced = ({ output, imageOutput }: Rates | PriceRates): boolean =>
+export const isTokenPriced = ({ output, imageOutput }: OfferedRates | PriceRates): boolean =>
   isPositive(imageOutput) || isPositive(output);
 
 const isPositive = (rate: bigint | null | undefined): boolean => !!rate;
@@ -98,23 +98,23 @@ function perMinute(entry: LitellmEntry, key: string): bigint | undefined {
   return second === undefined ? undefined : parseUsd(second) * 60n;
 }
 
-const PLACE = /^[a-z]{2}$/;
+const REGION_CODE = /^[a-z]{2}$/;
 
-/** `fast` is a speed, two letters are a place; what else stands there is a hint of the list's own. */
+/** `fast` is a speed and two letters are a region; other keys are hints for users of the list. */
 function multipliersIn(entry: LitellmEntry): Record<string, { multiplier: bigint }> {
   if (!entry.has(SPECIFIC)) return {};
-  const given = entry.group(SPECIFIC);
+  const group = entry.group(SPECIFIC);
   const modes: Record<string, { multiplier: bigint }> = {};
-  for (const key of given.keys()) {
-    const mode = key === 'fast' ? 'speed=fast' : PLACE.test(key) ? `inference_geo=${key}` : undefined;
-    const text = mode === undefined ? undefined : given.price(key);
+  for (const key of group.keys()) {
+    const mode = key === 'fast' ? 'speed=fast' : REGION_CODE.test(key) ? `inference_geo=${key}` : undefined;
+    const text = mode === undefined ? undefined : group.price(key);
     if (mode !== undefined && text !== undefined) modes[mode] = { multiplier: parseMultiplier(text) };
   }
-  entry.note(given.left(NONE).map((key) => `${SPECIFIC}.${key}`));
+  entry.addUnknownKeys(group.unreadKeys(NO_KEYS).map((key) => `${SPECIFIC}.${key}`));
   return modes;
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_KEYS: ReadonlySet<string> = new Set();
 const SPECIFIC = 'provider_specific_entry';
 const SEARCH = 'search_context_cost_per_query';
 const SIZES = ['medium', 'high', 'low'] as const;
@@ -136,25 +136,25 @@ function usesIn(entry: LitellmEntry, provider: string): Uses {
 }
 
 /**
- * Searches are priced by the size of the context; one without a size is of the medium, which suppliers take for the
- * usual. Where searches ground an answer, the list has to say whether they are sold by the query or by the prompt.
+ * Searches are priced by context size; without a size, the medium price applies, as for suppliers. For grounding
+ * searches, the list has to say whether they are sold per query or per prompt.
  */
 function searchesIn(entry: LitellmEntry, provider: string): Uses {
   if (!entry.has(SEARCH)) return {};
   const grounding = GROUNDING[entry.text('web_search_billing_unit') ?? ''];
   if (GROUNDS.test(provider) && grounding === undefined) return {};
   const uses: Uses = {};
-  const bare = entry.price(SEARCH);
-  if (bare !== undefined) uses.web_search = parseUsd(bare);
+  const flatPrice = entry.price(SEARCH);
+  if (flatPrice !== undefined) uses.web_search = parseUsd(flatPrice);
   else {
-    const given = entry.group(SEARCH);
+    const group = entry.group(SEARCH);
     for (const size of SIZES) {
-      const text = given.price(`search_context_size_${size}`);
+      const text = group.price(`search_context_size_${size}`);
       if (text === undefined) continue;
       uses[`web_search_${size}`] = parseUsd(text);
       uses.web_search ??= parseUsd(text);
     }
-    entry.note(given.left(NONE).map((key) => `${SEARCH}.${key}`));
+    entry.addUnknownKeys(group.unreadKeys(NO_KEYS).map((key) => `${SEARCH}.${key}`));
   }
   if (grounding !== undefined && uses.web_search !== undefined) uses[grounding] = uses.web_search;
   return uses;

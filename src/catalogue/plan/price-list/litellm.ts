@@ -1,10 +1,10 @@
 import type { ModelKind } from '../../entities';
 import { Fault } from '../../../kernel';
-import { countOf, type Fields, fieldsOf, textsOf } from './exact-json';
+import { countOf, type ExactFields, fieldsOf, textsOf } from './exact-json';
 import { LitellmEntry } from './litellm-entry';
 import { pictureRate, sizedPicture } from './litellm-pictures';
 import { isTokenPriced, ratesIn } from './litellm-rates';
-import type { Offer, PriceFormat, PriceList, Refused, UnknownKey } from './offer';
+import type { Offer, PriceFormat, PriceList, RefusedOffer, UnknownKey } from './offer';
 
 const KINDS: Readonly<Record<string, ModelKind>> = {
   chat: 'chat',
@@ -29,8 +29,7 @@ const INPUT_MODALITIES: Readonly<Record<string, string>> = {
   supports_pdf_input: 'document',
   supports_audio_input: 'audio',
 };
-/** Facts that are no price, and are taken over or say nothing that is needed here. */
-const FACTS = new Set([
+const NON_PRICE_KEYS = new Set([
   ...Object.keys(CAPABILITIES),
   ...Object.keys(INPUT_MODALITIES),
   'litellm_provider',
@@ -43,72 +42,70 @@ const FACTS = new Set([
   'source',
   'web_search_billing_unit',
 ]);
-/** These entries among the models explain the format. */
 const SKIPPED = new Set(['sample_spec', 'fallback_generalizations']);
 
 export const litellmPrices: PriceFormat = {
   name: 'litellm-prices',
-  read: (content) => new Reading().of(fieldsOf(content)),
+  read: (content) => new LitellmReader().read(fieldsOf(content)),
 };
 
-interface Entry {
+interface LitellmListEntry {
   readonly id: string;
   readonly provider: string;
-  readonly fields: Fields;
+  readonly fields: ExactFields;
   readonly prices: LitellmEntry;
 }
 
-/** The list holds pictures of one model as an entry for every quality and size. */
-interface Sizes {
+interface PictureSizes {
   readonly provider: string;
   readonly images: Record<string, bigint>;
   readonly ids: string[];
 }
 
-class Reading {
+class LitellmReader {
   private readonly offers: Offer[] = [];
-  private readonly refused: Refused[] = [];
+  private readonly refused: RefusedOffer[] = [];
   private readonly unknownKeys: UnknownKey[] = [];
-  private readonly sizes = new Map<string, Sizes>();
+  private readonly sizes = new Map<string, PictureSizes>();
 
-  of(content: Fields): PriceList {
+  read(content: ExactFields): PriceList {
     const entries = Object.entries(content)
       .filter(([id]) => !SKIPPED.has(id))
       .map(([id, value]) => entryOf(id, fieldsOf(value)));
-    for (const entry of entries.filter((one) => !this.isSize(one))) this.model(entry);
-    // The rest belongs to models that have no entry of their own.
+    for (const entry of entries.filter((one) => !this.collectSize(one))) this.addModel(entry);
+    // Remaining sizes belong to models without an entry of their own.
     for (const [name, { provider }] of [...this.sizes]) {
-      this.model(entryOf(name, { litellm_provider: provider, mode: 'image_generation' }));
+      this.addModel(entryOf(name, { litellm_provider: provider, mode: 'image_generation' }));
     }
     return { offers: this.offers, refused: this.refused, unknownKeys: this.unknownKeys };
   }
 
-  /** Such an entry is a size of pictures and no model. */
-  private isSize(entry: Entry): boolean {
+  /** Collects an entry that is a size of pictures; returns false for a model. */
+  private collectSize(entry: LitellmListEntry): boolean {
     const { id, provider, fields, prices } = entry;
     if (fields['mode'] !== 'image_generation') return false;
-    return this.attempt(entry, () => {
-      const sized = sizedPicture(id, provider);
-      if (sized === null) return false;
-      const name = `${provider}/${sized.model}`;
+    return this.tryEntry(entry, () => {
+      const picture = sizedPicture(id, provider);
+      if (picture === null) return false;
+      const name = `${provider}/${picture.model}`;
       const sizes = this.sizes.get(name) ?? { provider, images: {}, ids: [] };
-      sizes.images[sized.key] = pictureRate(prices, sized.pixels);
+      sizes.images[picture.key] = pictureRate(prices, picture.pixels);
       sizes.ids.push(id);
       this.sizes.set(name, sizes);
-      this.report(entry);
+      this.reportUnknownKeys(entry);
       return true;
     });
   }
 
-  private model(entry: Entry): void {
+  private addModel(entry: LitellmListEntry): void {
     const { id, provider } = entry;
     const name = id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
     const sizes = this.sizes.get(name);
     this.sizes.delete(name);
-    this.attempt(entry, () => {
+    this.tryEntry(entry, () => {
       const offer = offerOf(entry, sizes?.images);
       this.offers.push(offer);
-      this.report(entry);
+      this.reportUnknownKeys(entry);
       const reason = `${entry.id} is priced by tokens`;
       if (isTokenPriced(offer.rates))
         this.refused.push(...(sizes?.ids ?? []).map((size) => ({ id: size, provider, reason })));
@@ -116,14 +113,13 @@ class Reading {
     });
   }
 
-  private report({ id, provider, prices }: Entry): void {
-    this.unknownKeys.push(...prices.left(FACTS).map((key) => ({ id, provider, key })));
+  private reportUnknownKeys({ id, provider, prices }: LitellmListEntry): void {
+    this.unknownKeys.push(...prices.unreadKeys(NON_PRICE_KEYS).map((key) => ({ id, provider, key })));
   }
 
-  /** An entry that says something impossible is refused by its name. */
-  private attempt({ id, provider }: Entry, take: () => boolean): boolean {
+  private tryEntry({ id, provider }: LitellmListEntry, action: () => boolean): boolean {
     try {
-      return take();
+      return action();
     } catch (error) {
       if (!(error instanceof Fault || error instanceof RangeError)) throw error;
       const reason = error instanceof Fault ? error.humanMessage : error.message;
@@ -133,16 +129,16 @@ class Reading {
   }
 }
 
-function entryOf(id: string, fields: Fields): Entry {
+function entryOf(id: string, fields: ExactFields): LitellmListEntry {
   const provider = typeof fields['litellm_provider'] === 'string' ? fields['litellm_provider'] : '';
   return { id, provider, fields, prices: new LitellmEntry(fields) };
 }
 
-function offerOf({ id, provider, fields, prices }: Entry, images?: Sizes['images']): Offer {
+function offerOf({ id, provider, fields, prices }: LitellmListEntry, images?: PictureSizes['images']): Offer {
   const mode = typeof fields['mode'] === 'string' ? fields['mode'] : 'chat';
   const kind = KINDS[mode];
   if (kind === undefined) throw new RangeError(`models of the kind "${mode}" are not served here`);
-  const held = (names: Readonly<Record<string, string>>): string[] =>
+  const supportedNames = (names: Readonly<Record<string, string>>): string[] =>
     Object.entries(names).flatMap(([key, word]) => (fields[key] === true ? [word] : []));
   const end = fields['deprecation_date'];
   return {
@@ -152,9 +148,9 @@ function offerOf({ id, provider, fields, prices }: Entry, images?: Sizes['images
     kind,
     contextTokens: countOf(fields['max_input_tokens']) ?? countOf(fields['max_tokens']),
     maxOutputTokens: countOf(fields['max_output_tokens']),
-    inputModalities: kind === 'transcription' ? ['audio'] : ['text', ...held(INPUT_MODALITIES)],
+    inputModalities: kind === 'transcription' ? ['audio'] : ['text', ...supportedNames(INPUT_MODALITIES)],
     outputModalities: outputOf(kind),
-    capabilities: held(CAPABILITIES),
+    capabilities: supportedNames(CAPABILITIES),
     regions: textsOf(fields['supported_regions']),
     endOfLife: typeof end === 'string' ? end : null,
     rates: ratesIn(prices, kind, provider, images),

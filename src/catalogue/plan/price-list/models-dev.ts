@@ -7,18 +7,18 @@ import {
   type PriceRates,
   type TokenRateName,
 } from '../../../kernel';
-import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
+import { countOf, decimalText, type ExactFields, fieldsOf, textsOf } from './exact-json';
 import {
   assertPriced,
   type Offer,
   type PriceFormat,
   type PriceList,
-  type Refused,
+  type RefusedOffer,
   type UnknownKey,
 } from './offer';
-import { type Rates, RateSheet } from './rate-sheet';
+import { type OfferedRates, TieredRates } from './tiered-rates';
 
-/** These are dollars for a million tokens. */
+/** Prices in USD per 1M tokens. */
 const COSTS: Readonly<Record<string, TokenRateName>> = {
   input: 'input',
   output: 'output',
@@ -30,7 +30,7 @@ const COSTS: Readonly<Record<string, TokenRateName>> = {
 };
 const TIERED = /^context_over_(\d{1,5})k$/;
 
-const READ = new Set([
+const KNOWN_FIELDS = new Set([
   'id',
   'name',
   'cost',
@@ -51,7 +51,7 @@ export const modelsDevPrices: PriceFormat = {
   name: 'models-dev',
   read(content): PriceList {
     const offers: Offer[] = [];
-    const refused: Refused[] = [];
+    const refused: RefusedOffer[] = [];
     const unknownKeys: UnknownKey[] = [];
     const root = fieldsOf(content);
     const providers = 'providers' in root ? fieldsOf(root['providers']) : root;
@@ -74,17 +74,17 @@ export const modelsDevPrices: PriceFormat = {
   },
 };
 
-function unknownFieldNames(fields: Fields): string[] {
+function unknownFieldNames(fields: ExactFields): string[] {
   const costs = Object.keys(fieldsOf(fields['cost']));
   return [
-    ...Object.keys(fields).filter((key) => !READ.has(key)),
+    ...Object.keys(fields).filter((key) => !KNOWN_FIELDS.has(key)),
     ...costs
       .filter((key) => !Object.hasOwn(COSTS, key) && key !== 'tiers' && !TIERED.test(key))
       .map((key) => `cost.${key}`),
   ];
 }
 
-function offerOf(id: string, provider: string, fields: Fields, unread: string[]): Offer {
+function offerOf(id: string, provider: string, fields: ExactFields, unread: string[]): Offer {
   const modalities = fieldsOf(fields['modalities']);
   const input = textsOf(modalities['input']).map(modalityOf);
   const output = textsOf(modalities['output']).map(modalityOf);
@@ -100,9 +100,9 @@ function offerOf(id: string, provider: string, fields: Fields, unread: string[])
     inputModalities: input.length === 0 ? ['text'] : input,
     outputModalities: output.length === 0 ? ['text'] : output,
     capabilities: [
-      ...(isThere(fields['tool_call']) ? ['tools'] : []),
-      ...(isThere(fields['structured_output']) ? ['json_schema'] : []),
-      ...(isThere(fields['reasoning']) ? ['reasoning'] : []),
+      ...(isSupported(fields['tool_call']) ? ['tools'] : []),
+      ...(isSupported(fields['structured_output']) ? ['json_schema'] : []),
+      ...(isSupported(fields['reasoning']) ? ['reasoning'] : []),
       ...('cache_read' in fieldsOf(fields['cost']) ? ['prompt_caching'] : []),
     ],
     regions: [],
@@ -111,10 +111,10 @@ function offerOf(id: string, provider: string, fields: Fields, unread: string[])
   };
 }
 
-/** `true` says so, or an object that tells more. */
-const isThere = (value: unknown): boolean => value === true || (typeof value === 'object' && value !== null);
+const isSupported = (value: unknown): boolean =>
+  value === true || (typeof value === 'object' && value !== null);
 
-const modalityOf = (word: string): string => (word === 'pdf' ? 'document' : word);
+const modalityOf = (modality: string): string => (modality === 'pdf' ? 'document' : modality);
 
 function kindOf(input: readonly string[], output: readonly string[]): ModelKind {
   if (output.length === 0 || output.includes('text'))
@@ -123,59 +123,62 @@ function kindOf(input: readonly string[], output: readonly string[]): ModelKind 
   return output.includes('image') ? 'image' : 'chat';
 }
 
-/** A field that finds no place is added to `unread`. */
-function ratesOf(kind: ModelKind, fields: Fields, unread: string[]): PriceRates {
-  const usual = sheetOf(fieldsOf(fields['cost']), unread);
-  if (Object.keys(usual.base).length === 0)
+/** Unsupported fields are appended to `unread`. */
+function ratesOf(kind: ModelKind, fields: ExactFields, unread: string[]): PriceRates {
+  const defaultRates = tieredRatesOf(fieldsOf(fields['cost']), unread);
+  if (Object.keys(defaultRates.base).length === 0)
     throw new RangeError('it has no price of a kind that is charged here');
-  assertPriced(kind, usual.base);
-  return priceRates({ ...usual.given(), modes: modesOf(fieldsOf(fields['experimental']), usual, unread) });
+  assertPriced(kind, defaultRates.base);
+  return priceRates({
+    ...defaultRates.given(),
+    modes: modesOf(fieldsOf(fields['experimental']), defaultRates, unread),
+  });
 }
 
 /** `context_over_200k` repeats one of the tiers for readers without support for tiers, at any threshold. */
-function sheetOf(cost: Fields, unread: string[]): RateSheet {
-  const sheet = new RateSheet();
-  Object.assign(sheet.base, bucketsOf(cost));
+function tieredRatesOf(cost: ExactFields, unread: string[]): TieredRates {
+  const rates = new TieredRates();
+  Object.assign(rates.base, bucketsOf(cost));
   if (Array.isArray(cost['tiers'])) {
     for (const tier of cost['tiers'].map(fieldsOf)) {
       const { type, size } = fieldsOf(tier['tier']);
-      const above = countOf(size);
-      if ((type === undefined || type === 'context') && above !== null)
-        Object.assign(sheet.at(above), bucketsOf(tier));
+      const threshold = countOf(size);
+      if ((type === undefined || type === 'context') && threshold !== null)
+        Object.assign(rates.at(threshold), bucketsOf(tier));
       else unread.push(`cost.tiers (${typeof type === 'string' ? type : 'without a size'})`);
     }
-    return sheet;
+    return rates;
   }
   for (const [key, value] of Object.entries(cost)) {
     const [, thousands] = TIERED.exec(key) ?? [];
     if (thousands !== undefined)
-      Object.assign(sheet.at(Number(thousands) * 1_000), bucketsOf(fieldsOf(value)));
+      Object.assign(rates.at(Number(thousands) * 1_000), bucketsOf(fieldsOf(value)));
   }
-  return sheet;
+  return rates;
 }
 
-/** A mode is named by a field of the request, which changes the price of its tokens. */
+/** A mode is identified by a field of the request, which changes the price of its tokens. */
 function modesOf(
-  experimental: Fields,
-  usual: RateSheet,
+  experimental: ExactFields,
+  defaultRates: TieredRates,
   unread: string[],
-): Record<string, { rates: ReturnType<RateSheet['given']> }> {
-  const modes: Record<string, { rates: ReturnType<RateSheet['given']> }> = {};
+): Record<string, { rates: ReturnType<TieredRates['given']> }> {
+  const modes: Record<string, { rates: ReturnType<TieredRates['given']> }> = {};
   for (const key of Object.keys(experimental)) if (key !== 'modes') unread.push(`experimental.${key}`);
   for (const [name, value] of Object.entries(fieldsOf(experimental['modes']))) {
     const mode = fieldsOf(value);
-    const asked = Object.entries(fieldsOf(fieldsOf(mode['provider'])['body']));
-    const [field, word] = asked.length === 1 ? asked[0]! : [];
-    const isKnown = MODE_FIELDS.some((one) => one === field) && typeof word === 'string';
+    const requestFields = Object.entries(fieldsOf(fieldsOf(mode['provider'])['body']));
+    const [field, fieldValue] = requestFields.length === 1 ? requestFields[0]! : [];
+    const isKnown = MODE_FIELDS.some((one) => one === field) && typeof fieldValue === 'string';
     if (isKnown && mode['cost'] !== undefined) {
-      const own = sheetOf(fieldsOf(mode['cost']), unread);
-      modes[`${field}=${word}`] = { rates: own.completedBy(usual).given() };
+      const modeRates = tieredRatesOf(fieldsOf(mode['cost']), unread);
+      modes[`${field}=${fieldValue}`] = { rates: modeRates.completedFrom(defaultRates).given() };
     } else unread.push(`experimental.modes.${name}`);
   }
   return modes;
 }
 
-function bucketsOf(cost: Fields): Rates {
+function bucketsOf(cost: ExactFields): OfferedRates {
   return Object.fromEntries(
     Object.entries(COSTS).flatMap(([key, name]) => {
       const text = decimalText(cost[key]);

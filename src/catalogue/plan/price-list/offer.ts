@@ -1,11 +1,9 @@
 import type { ModelKind } from '../../entities';
 import type { PriceRates } from '../../../kernel';
-import type { Rates } from './rate-sheet';
+import type { OfferedRates } from './tiered-rates';
 
-/** A price list says this of one model of one supplier. */
 export interface Offer {
   readonly id: string;
-  /** The list calls the supplier like this. */
   readonly provider: string;
   readonly displayName: string;
   readonly kind: ModelKind;
@@ -15,13 +13,15 @@ export interface Offer {
   readonly outputModalities: readonly string[];
   readonly capabilities: readonly string[];
   readonly regions: readonly string[];
-  /** The model ends then, as far as the list knows. */
   readonly endOfLife: string | null;
   readonly rates: PriceRates;
 }
 
-/** Nothing is free by omission. Throws a RangeError, whose message is the reason of a refusal. */
-export function assertPriced(kind: ModelKind, { input, output, audioOutput, imageOutput }: Rates): void {
+/** Nothing is free by omission. Throws a RangeError whose message is the reason of the refusal. */
+export function assertPriced(
+  kind: ModelKind,
+  { input, output, audioOutput, imageOutput }: OfferedRates,
+): void {
   if (kind === 'chat' && (input === undefined || output === undefined))
     throw new RangeError('a chat model needs a price of input and of output');
   if (kind === 'speech' && !output && !audioOutput)
@@ -30,8 +30,7 @@ export function assertPriced(kind: ModelKind, { input, output, audioOutput, imag
     throw new RangeError('it has no price of pictures that is charged here');
 }
 
-/** Something of the list could not be taken over. */
-export interface Refused {
+export interface RefusedOffer {
   readonly id: string;
   readonly provider: string;
   readonly reason: string;
@@ -45,12 +44,10 @@ export interface UnknownKey {
 
 export interface PriceList {
   readonly offers: readonly Offer[];
-  readonly refused: readonly Refused[];
-  /** These keys have no place here; each stands on a model of a supplier. */
+  readonly refused: readonly RefusedOffer[];
   readonly unknownKeys: readonly UnknownKey[];
 }
 
-/** A price list in one of the formats that are going round. */
 export interface PriceFormat {
   readonly name: string;
   read(content: unknown): PriceList;

@@ -2,121 +2,120 @@ import { CatalogueEditor } from '../../catalogue-editor.service';
 import { PriceService } from '../../price.service';
 import type { Tx } from '../../../platform';
 import {
-  type Current,
+  type CurrentCatalogue,
   type CurrentLane,
   type CurrentModel,
   type CurrentPrice,
   type CurrentProvider,
 } from '../current';
-import { changesBetween, laneTexts, noTexts, priceTexts, routeName } from '../field-texts';
-import { modelNamed, nameOf, type Step } from '../step';
+import { changesBetween, laneTexts, NO_TEXTS, priceTexts, routeName } from '../field-texts';
+import { modelLabel, stepLabel, type Step } from '../step';
 import type { Offer, PriceList } from './offer';
 
 const editor = new CatalogueEditor();
 const prices = new PriceService();
-const nowhere = { path: '', line: 1 };
+const NO_POSITION = { path: '', line: 1 };
 
-export interface ImportOptions {
-  /** Prices of this import are marked with it; those without the mark were set by hand. */
+export interface PriceImportOptions {
+  /** Marks the prices of this import; prices without the mark were set by hand. */
   readonly source: string;
   readonly overwrite: boolean;
-  /** Our provider has the list's name for it here. */
   readonly providers: ReadonlyMap<string, string>;
-  /** Left out, it means everything. */
+  /** Ids to import; omitted to import everything. */
   readonly only?: ReadonlySet<string>;
 }
 
-export interface Reconciliation {
+export interface PriceListReconciliation {
   readonly steps: readonly Step[];
-  /** These are in our catalogue, and no longer in the list. */
   readonly gone: readonly string[];
-  /** These differ in the list, and are left alone. */
   readonly kept: readonly string[];
-  /** The same here and in the list. */
   readonly untouched: readonly string[];
 }
 
 const IMPORTED = /^import /;
 
-/** The list would make these changes to the models of the providers. */
-export function reconcile(list: PriceList, current: Current, options: ImportOptions): Reconciliation {
+export function reconcile(
+  list: PriceList,
+  current: CurrentCatalogue,
+  options: PriceImportOptions,
+): PriceListReconciliation {
   const steps: Step[] = [];
   const kept: string[] = [];
   const gone: string[] = [];
-  const routed = new Set<string>();
-  for (const [name, theirs] of options.providers) {
+  const listedModels = new Set<string>();
+  for (const [name, listName] of options.providers) {
     const provider = current.providers.get(name);
     if (provider === undefined) continue;
     const offers = new Map(
-      list.offers.filter((offer) => offer.provider === theirs).map((offer) => [plainId(offer), offer]),
+      list.offers.filter((offer) => offer.provider === listName).map((offer) => [plainId(offer), offer]),
     );
-    const wanted = [...offers.values()].filter((offer) => isWanted(offer, options));
-    for (const offer of wanted) {
+    const selectedOffers = [...offers.values()].filter((offer) => isSelected(offer, options));
+    for (const offer of selectedOffers) {
       const routes = routesTo(current, name, offer);
       if (routes.length > 0) {
         for (const route of routes) {
-          routed.add(modelNamed(route.model.name));
+          listedModels.add(modelLabel(route.model.name));
           priceStep(route, offer, options, steps, kept);
         }
       } else if (current.models.has(plainId(offer)) || current.aliases.has(plainId(offer))) {
-        kept.push(`${modelNamed(plainId(offer))} has no lane to ${name}`);
+        kept.push(`${modelLabel(plainId(offer))} has no lane to ${name}`);
       } else steps.push(newModel(provider, offer, options));
     }
     gone.push(...missingFrom(offers, current, name));
   }
-  const differing = new Set(steps.map(nameOf));
-  const untouched = [...routed].filter(
-    (name) => !differing.has(name) && !kept.some((text) => text.startsWith(`${name}:`)),
+  const changedLabels = new Set(steps.map(stepLabel));
+  const untouched = [...listedModels].filter(
+    (name) => !changedLabels.has(name) && !kept.some((text) => text.startsWith(`${name}:`)),
   );
   return { steps, gone, kept, untouched };
 }
 
-/** Some lists write the supplier in front of the model. */
+/** Some lists prefix the model with the supplier. */
 const plainId = ({ id, provider }: Offer): string =>
   id.startsWith(`${provider}/`) ? id.slice(provider.length + 1) : id;
 
-const isWanted = (offer: Offer, { only }: ImportOptions): boolean =>
+const isSelected = (offer: Offer, { only }: PriceImportOptions): boolean =>
   only === undefined || only.has(offer.id) || only.has(plainId(offer));
 
-interface Route {
+interface ModelRoute {
   readonly model: CurrentModel;
   readonly lane: CurrentLane;
-  /** The price to set is that of the model itself. */
+  /** True to set the model's own price instead of the lane's. */
   readonly general: boolean;
 }
 
-function routesTo(current: Current, provider: string, offer: Offer): Route[] {
-  const leadsThere = (lane: CurrentLane): boolean =>
+function routesTo(current: CurrentCatalogue, provider: string, offer: Offer): ModelRoute[] {
+  const isRouteToOffer = (lane: CurrentLane): boolean =>
     lane.provider === provider && (lane.upstreamModel === offer.id || lane.upstreamModel === plainId(offer));
   return [...current.models.values()].flatMap((model) => {
-    const lanes = model.lanes.filter(leadsThere);
+    const lanes = model.lanes.filter(isRouteToOffer);
     const general = lanes.length === model.lanes.length && model.lanes.every(({ price }) => price === null);
     return (general ? lanes.slice(0, 1) : lanes).map((lane) => ({ model, lane, general }));
   });
 }
 
 function priceStep(
-  { model, lane, general }: Route,
+  { model, lane, general }: ModelRoute,
   { rates }: Offer,
-  { source, overwrite }: ImportOptions,
+  { source, overwrite }: PriceImportOptions,
   steps: Step[],
   kept: string[],
 ): void {
   const inForce = lane.price ?? model.price;
   const prefix = general ? 'price ' : `${routeName(lane)} price `;
-  const before = inForce === null ? noTexts : priceTexts(prefix, inForce.rates);
+  const before = inForce === null ? NO_TEXTS : priceTexts(prefix, inForce.rates);
   const changes = changesBetween(before, priceTexts(prefix, rates));
   if (changes.length === 0) return;
-  if (inForce !== null && isByHand(inForce) && !overwrite) {
+  if (inForce !== null && isSetByHand(inForce) && !overwrite) {
     const texts = changes.map(
       ({ field, before: is, after }) => `${field} is ${is ?? 'none'}, in the list ${after ?? 'none'}`,
     );
-    kept.push(`${modelNamed(model.name)}: ${texts.join('; ')} (set by ${inForce.source})`);
+    kept.push(`${modelLabel(model.name)}: ${texts.join('; ')} (set by ${inForce.source})`);
     return;
   }
   const laneId = general ? undefined : lane.id;
   steps.push({
-    at: nowhere,
+    at: NO_POSITION,
     kind: 'model',
     name: model.name,
     mark: 'changed',
@@ -126,10 +125,10 @@ function priceStep(
   });
 }
 
-const isByHand = ({ source }: CurrentPrice): boolean => !IMPORTED.test(source);
+const isSetByHand = ({ source }: CurrentPrice): boolean => !IMPORTED.test(source);
 
-/** Paused, so that nothing is served before an operator decides so. */
-function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOptions): Step {
+/** The new model is paused, so that nothing is served before an operator decides. */
+function newModel(provider: CurrentProvider, offer: Offer, { source }: PriceImportOptions): Step {
   const name = plainId(offer);
   const region = provider.regions.find((one) => offer.regions.includes(one)) ?? provider.regions[0];
   const lane = {
@@ -137,7 +136,7 @@ function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOpt
     upstreamModel: name,
     region: region ?? offer.regions[0] ?? 'global',
   };
-  const facts = new Map([
+  const texts = new Map([
     ['kind', offer.kind],
     ['state', 'paused'],
     ...(offer.endOfLife === null ? [] : [['end of life', offer.endOfLife] as const]),
@@ -145,11 +144,11 @@ function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOpt
     ...priceTexts('price ', offer.rates),
   ]);
   return {
-    at: nowhere,
+    at: NO_POSITION,
     kind: 'model',
     name,
     mark: 'new',
-    changes: changesBetween(noTexts, facts),
+    changes: changesBetween(NO_TEXTS, texts),
     needs: [],
     async run(tx) {
       await editor.upsertModel(tx, {
@@ -170,13 +169,17 @@ function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOpt
   };
 }
 
-function missingFrom(offers: ReadonlyMap<string, Offer>, current: Current, provider: string): string[] {
+function missingFrom(
+  offers: ReadonlyMap<string, Offer>,
+  current: CurrentCatalogue,
+  provider: string,
+): string[] {
   const ids = new Set([...offers.keys(), ...[...offers.values()].map(({ id }) => id)]);
   return [...current.models.values()].flatMap(({ name, state, lanes }) =>
     state === 'deleted'
       ? []
       : lanes
           .filter((lane) => lane.provider === provider && !ids.has(lane.upstreamModel))
-          .map((lane) => `${modelNamed(name)}: ${lane.provider} · ${lane.upstreamModel}`),
+          .map((lane) => `${modelLabel(name)}: ${lane.provider} · ${lane.upstreamModel}`),
   );
 }

@@ -1,27 +1,27 @@
 import { fault, type JsonFields, parseJsonText, SseScanner } from '../../../kernel';
 
 /**
- * Splits a stream of several answers into one stream each. Events of no single answer go to all. Answers come in the
- * order of their index.
+ * Splits a stream with several choices into one stream per choice, in order of their index. Events without a choice go
+ * to all.
  */
 export function separateChoices(bytes: Buffer): Buffer[] {
   const events = eventsIn(bytes);
   const indices = new Set(events.flatMap((event) => choicesIn(event).map(indexOf)));
-  const wanted = indices.size === 0 ? [0] : [...indices].sort((one, other) => one - other);
-  return wanted.map((index) => Buffer.from(events.map((event) => eventFor(event, index)).join('')));
+  const choiceIndexes = indices.size === 0 ? [0] : [...indices].sort((one, other) => one - other);
+  return choiceIndexes.map((index) => Buffer.from(events.map((event) => eventFor(event, index)).join('')));
 }
 
-/** A text stands for itself. */
-type Event = JsonFields | string;
+/** A string is an event that is not JSON, such as [DONE]. */
+type ChoiceEvent = JsonFields | string;
 
-function eventsIn(bytes: Buffer): Event[] {
-  const events: Event[] = [];
+function eventsIn(bytes: Buffer): ChoiceEvent[] {
+  const events: ChoiceEvent[] = [];
   const scanner = new SseScanner({
     onText: (text, complete) => {
       const trimmed = text.trim();
       if (events.at(-1) === '[DONE]') return;
       if (trimmed === '[DONE]') events.push(trimmed);
-      else if (complete && trimmed !== '') events.push(objectIn(trimmed));
+      else if (complete && trimmed !== '') events.push(parseObject(trimmed));
     },
   });
   const tooLarge = scanner.push(bytes);
@@ -30,18 +30,20 @@ function eventsIn(bytes: Buffer): Event[] {
   return events;
 }
 
-function eventFor(event: Event, index: number): string {
+function eventFor(event: ChoiceEvent, index: number): string {
   const choices = choicesIn(event);
-  const own = choices.filter((choice) => indexOf(choice) === index);
+  const ownChoices = choices.filter((choice) => indexOf(choice) === index);
   if (typeof event === 'string' || choices.length === 0)
-    return written(typeof event === 'string' ? event : JSON.stringify(event));
-  if (own.length === 0) return '';
-  return written(JSON.stringify({ ...event, choices: own.map((choice) => ({ ...choice, index: 0 })) }));
+    return formatData(typeof event === 'string' ? event : JSON.stringify(event));
+  if (ownChoices.length === 0) return '';
+  return formatData(
+    JSON.stringify({ ...event, choices: ownChoices.map((choice) => ({ ...choice, index: 0 })) }),
+  );
 }
 
-const written = (text: string): string => `data: ${text}\n\n`;
+const formatData = (text: string): string => `data: ${text}\n\n`;
 
-function choicesIn(event: Event): JsonFields[] {
+function choicesIn(event: ChoiceEvent): JsonFields[] {
   const choices: unknown = typeof event === 'string' ? null : event.choices;
   return Array.isArray(choices) ? choices.filter(isObject) : [];
 }
@@ -50,12 +52,12 @@ const isObject = (value: unknown): value is JsonFields => typeof value === 'obje
 
 const indexOf = ({ index }: JsonFields): number => (typeof index === 'number' ? index : 0);
 
-function objectIn(text: string): JsonFields {
+function parseObject(text: string): JsonFields {
   try {
     const value: unknown = parseJsonText(text);
     if (isObject(value)) return value;
   } catch {
-    // The fault below says so, without the text.
+    // The error below leaves out the text.
   }
   throw fault('non_json_provider_response');
 }

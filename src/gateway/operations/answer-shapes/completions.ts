@@ -1,10 +1,10 @@
 import { fault, type JsonFields, parseJsonText, SseScanner } from '../../../kernel';
 
-/** The default output limit of the older route. Suppliers are told, because some have no limit. */
-export const USUAL_COMPLETION_TOKENS = 16;
+/** Default output limit of the legacy route, sent to suppliers because some have no limit. */
+export const DEFAULT_COMPLETION_TOKENS = 16;
 
-/** Each prompt of a list gets `n` answers; of `best_of` answers the caller sees the best and pays for all. */
-export function completionsAsked({ prompt, n, best_of: bestOf }: JsonFields): number {
+/** Number of billed completions: each prompt gets `n` of them, or `best_of`, all of which are charged. */
+export function countCompletions({ prompt, n, best_of: bestOf }: JsonFields): number {
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
   return prompts * Math.max(countOf(n), countOf(bestOf));
 }
@@ -19,16 +19,15 @@ export function completionBytes({ choices }: JsonFields): number {
   }, 0);
 }
 
-interface Choice {
+interface CompletionChoice {
   readonly index: number;
   text: string;
   finish_reason: unknown;
   readonly logprobs: null;
 }
 
-/** Joins a stream of pieces into the whole answer that was asked for. An error among them replaces it. */
-export function completionOf(bytes: Buffer): JsonFields {
-  const choices = new Map<number, Choice>();
+export function joinCompletion(bytes: Buffer): JsonFields {
+  const choices = new Map<number, CompletionChoice>();
   let answer: JsonFields = {};
   let isBroken = false;
   let ended = false;
@@ -38,37 +37,37 @@ export function completionOf(bytes: Buffer): JsonFields {
       if (ended || text === '') return;
       if (text === '[DONE]') ended = true;
       else if (!complete) isBroken = true;
-      else answer = { ...answer, ...piece(text, choices) };
+      else answer = { ...answer, ...addChunk(text, choices) };
     },
   });
   scanner.push(bytes);
   scanner.end();
-  const given = [...choices.values()].sort((one, other) => one.index - other.index);
-  const isWhole = given.every(({ finish_reason: reason }) => typeof reason === 'string');
-  if (answer.error === undefined && (isBroken || !isWhole)) throw fault('agentcli_incomplete_stream');
-  return { ...answer, choices: given };
+  const sortedChoices = [...choices.values()].sort((one, other) => one.index - other.index);
+  const areComplete = sortedChoices.every(({ finish_reason: reason }) => typeof reason === 'string');
+  if (answer.error === undefined && (isBroken || !areComplete)) throw fault('agentcli_incomplete_stream');
+  return { ...answer, choices: sortedChoices };
 }
 
-function piece(text: string, choices: Map<number, Choice>): JsonFields {
-  const { choices: given, ...rest } = objectIn(text);
-  for (const choice of Array.isArray(given) ? given : []) {
+function addChunk(text: string, choices: Map<number, CompletionChoice>): JsonFields {
+  const { choices: newChoices, ...rest } = parseObject(text);
+  for (const choice of Array.isArray(newChoices) ? newChoices : []) {
     if (typeof choice !== 'object' || choice === null) continue;
-    const { index: place, text: more, finish_reason: reason } = choice as JsonFields;
-    const index = countOf(place ?? 0);
-    const known = choices.get(index) ?? { index, text: '', finish_reason: null, logprobs: null };
-    known.text += typeof more === 'string' ? more : '';
-    known.finish_reason = reason ?? known.finish_reason;
-    choices.set(index, known);
+    const { index: choiceIndex, text: newText, finish_reason: reason } = choice as JsonFields;
+    const index = countOf(choiceIndex ?? 0);
+    const joined = choices.get(index) ?? { index, text: '', finish_reason: null, logprobs: null };
+    joined.text += typeof newText === 'string' ? newText : '';
+    joined.finish_reason = reason ?? joined.finish_reason;
+    choices.set(index, joined);
   }
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
 }
 
-function objectIn(text: string): JsonFields {
+function parseObject(text: string): JsonFields {
   try {
     const value: unknown = parseJsonText(text);
     if (typeof value === 'object' && value !== null) return value as JsonFields;
   } catch {
-    // The fault below says so, without the text.
+    // The error below leaves out the text.
   }
   throw fault('non_json_provider_response');
 }

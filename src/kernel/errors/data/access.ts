@@ -1,8 +1,7 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** Keys, sessions, accounts, roles and policies. */
 export const accessFaults = [
-  final('C', 401, {
+  finalFaults('C', 401, {
     auth_context_denied: 'The sign-in context of this request was refused. Sign in again from the start.',
     auth_issue: 'Your sign-in could not be confirmed. Check the credential you sent, or sign in again.',
     authentication: 'This request could not be authenticated. Check the credential it carries.',
@@ -26,19 +25,19 @@ export const accessFaults = [
     unauthenticated: 'This request is not signed in. Send a valid credential.',
     unauthorized: 'The credential you sent does not authorise this request.',
   }),
-  final('C', 403, {
+  finalFaults('C', 403, {
     csrf_rejected: 'This request did not come from a page of this portal, so nothing was changed.',
   }),
-  final('C', 409, {
+  finalFaults('C', 409, {
     session_collision:
       'Another session already uses this identifier. Sign in again to get a session of your own.',
     session_limit:
       'You have reached the number of sessions you may have open. End one of them, then sign in again.',
   }),
-  final('C', 413, {
+  finalFaults('C', 413, {
     session_too_large: 'The data kept in this session has grown too large. Sign out, then sign in again.',
   }),
-  final('P', 403, {
+  finalFaults('P', 403, {
     account_status: 'Your account is not active. Ask your administrator about its status.',
     client_secret_scope_mismatch:
       'This client secret was issued for a different scope. Request one for this use.',
@@ -49,7 +48,7 @@ export const accessFaults = [
     replacement_required: 'This resource has been retired. Use its replacement instead.',
     webchat_key_scope: 'This key belongs to the web chat and cannot be used for other calls.',
   }),
-  final('R', 400, {
+  finalFaults('R', 400, {
     invalid_client_secret:
       'The client secret is not in the right form. Request a new one and send it unchanged.',
     invalid_domain: 'This is not a valid domain name. Enter it like example.com, without a path.',
@@ -63,7 +62,7 @@ export const accessFaults = [
       'Secrets may not be sent in this field. Store the secret, then refer to it by name.',
     weak_password: 'This password is too easy to guess. Use a longer one that is not a common phrase.',
   }),
-  final('R', 403, {
+  finalFaults('R', 403, {
     client_secret_origin_mismatch:
       'This client secret was issued for a different origin. Request one from this page.',
     client_secret_principal_mismatch: 'This client secret belongs to someone else. Request one of your own.',
@@ -73,15 +72,15 @@ export const accessFaults = [
     sso_only: 'This account signs in through its identity provider. Use that button instead of a password.',
     tos_not_accepted: 'Accept the current terms of service before you continue.',
   }),
-  final('R', 421, {
+  finalFaults('R', 421, {
     origin_not_allowed: 'Requests from this origin are not allowed. Ask your administrator to add it.',
   }),
-  final('R', 404, {
+  finalFaults('R', 404, {
     no_domain: 'No domain is configured for this portal. Add one first.',
     no_reseller: 'There is no reseller for this address. Check the domain you are using.',
     user_not_found: 'There is no such user, or you may not see it.',
   }),
-  final('R', 409, {
+  finalFaults('R', 409, {
     claim_mismatch: 'This work was claimed by someone else in the meantime. Load it again before you go on.',
     client_secret_collision: 'This client secret is already in use. Request a new one.',
     client_secret_limit: 'You have as many client secrets as are allowed. Let one expire or revoke it first.',
@@ -89,7 +88,7 @@ export const accessFaults = [
     identity_cycle: 'This change would make an identity depend on itself. Choose a different parent.',
     lease_mismatch: 'This lease belongs to a different holder or resource. Acquire your own lease.',
   }),
-  passing('B', 503, {
+  retryableFaults('B', 503, {
     auth_unavailable:
       'Your credential cannot be checked at the moment. It has not been refused; try again shortly.',
     model_authorization_unavailable:

@@ -1,6 +1,6 @@
 import type { ActionClass } from './group';
 
-/** The suggested step of a class, unless the code has its own. */
+/** Suggested step of a class, unless the code has its own. */
 export const classActions: Readonly<Record<ActionClass, string>> = {
   R: 'Read the message and the named parameter or details, correct the request or the resource, then try again.',
   B: 'Honour Retry-After. Where a retry is appropriate, back off exponentially and give up after a few attempts; contact support if it persists.',
@@ -13,8 +13,7 @@ const askSupport = 'Do not repeat the request and do not release its hold. Give 
 const incomplete =
   'Treat what you received as incomplete. Find out which side effects took place before you repeat anything that must not happen twice.';
 
-/** Codes whose next step is their own. */
-export const ownActions: Readonly<Record<string, string>> = {
+export const codeActions: Readonly<Record<string, string>> = {
   billing_limit_reached:
     'Top up the paying account or contact its billing administrator, then try again. Replacing the API key does not help.',
   budget_exceeded:

@@ -7,20 +7,20 @@ export type ActionClass = 'R' | 'B' | 'C' | 'P' | 'F';
 export interface FaultGroup {
   readonly actionClass: ActionClass;
   readonly status: number;
-  /** The same request, sent again unchanged, may succeed and does no harm. */
+  /** Repeating the request unchanged might succeed and does no harm. */
   readonly retryable: boolean;
   readonly messages: Readonly<Record<string, string>>;
 }
 
-/** Codes that a client may send again after waiting. */
-export const passing = <const M extends Record<string, string>>(
+/** Codes for which a client can repeat the request after waiting. */
+export const retryableFaults = <const M extends Record<string, string>>(
   actionClass: ActionClass,
   status: number,
   messages: M,
 ) => ({ actionClass, status, retryable: true, messages }) as const;
 
-/** Codes that stay refused, or are dangerous, when the same request is sent again. */
-export const final = <const M extends Record<string, string>>(
+/** Codes for which repeating the request fails again or is dangerous. */
+export const finalFaults = <const M extends Record<string, string>>(
   actionClass: ActionClass,
   status: number,
   messages: M,

@@ -1,12 +1,12 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** These are about long-running work: agent runtimes, bridges, canaries, deliveries and documents. */
+/** Long-running work: agent runtimes, bridges, canaries, deliveries and documents. */
 export const operationFaults = [
-  passing('R', 502, {
+  retryableFaults('R', 502, {
     agentcli_node_error: 'The node that runs the agent reported a failure. Try again in a moment.',
     collection_error: 'The data for this answer could not be collected. Try again in a moment.',
   }),
-  final('R', 502, {
+  finalFaults('R', 502, {
     agentcli_async_tool_result_forward_failed:
       'The result of a background tool did not reach the agent. Check what the tool did before you repeat it.',
     agentcli_finalization_failed:
@@ -23,17 +23,17 @@ export const operationFaults = [
     requester_bridge_async_completion_drain_failed:
       'Finished background work could not be handed over by the bridge. Check its effects before repeating it.',
   }),
-  final('R', 400, {
+  finalFaults('R', 400, {
     agentcli_missing_endpoint:
       'No endpoint is set for the agent runtime. Configure one, then send the request again.',
     atomic_canary_binding_missing: 'The canary is not bound to a lane. Bind it before you send it.',
     atomic_canary_identity_missing: 'The canary names no identity to run as. Add one before you send it.',
   }),
-  final('R', 404, {
+  finalFaults('R', 404, {
     delivery_lease_unknown: 'There is no such delivery lease. Fetch the delivery again to get a new one.',
     no_corporate_keys: 'There are no corporate keys to use. Ask your administrator to add one.',
   }),
-  final('R', 409, {
+  finalFaults('R', 409, {
     atomic_canary_lane_mismatch:
       'The canary is bound to a different lane than the one chosen. Bind it again.',
     atomic_canary_manual_review: 'The canary was sent, and its settlement is being reviewed by a person.',
@@ -42,19 +42,19 @@ export const operationFaults = [
     max_delivery_attempts_exceeded:
       'This delivery failed too often and was given up. Fix the receiver, then resend it.',
   }),
-  final('R', 500, {
+  finalFaults('R', 500, {
     corp_key_exception: 'The corporate key could not be used. Ask your administrator to check it.',
   }),
-  final('P', 403, {
+  finalFaults('P', 403, {
     atomic_canary_forbidden:
       'You may not send canaries on this lane. Ask an administrator for the permission.',
     proxy_event_ingest_disabled: 'Taking in proxy events is switched off. Ask an administrator to enable it.',
     requester_bridge_disabled: 'The requester bridge is switched off. Ask an administrator to enable it.',
   }),
-  final('R', 503, {
+  finalFaults('R', 503, {
     requester_bridge_required_unavailable: 'This route needs the requester bridge, which is not available.',
   }),
-  passing('B', 503, {
+  retryableFaults('B', 503, {
     document_conversion_operation_unavailable: 'Documents cannot be converted right now. Try again shortly.',
     sse_bridge_capacity_exhausted: 'The stream bridge carries all the streams it can. Try again shortly.',
   }),

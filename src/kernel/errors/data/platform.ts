@@ -1,16 +1,15 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** The service itself. */
 export const platformFaults = [
-  final('R', 500, {
+  finalFaults('R', 500, {
     exception: 'An unexpected failure stopped this request. Give support the request ID.',
   }),
-  passing('B', 500, {
+  retryableFaults('B', 500, {
     internal_error:
       'Something went wrong on our side. Try again; if it persists, give support the request ID.',
     server_error: 'The server failed to handle this request. Try again in a moment.',
   }),
-  passing('B', 503, {
+  retryableFaults('B', 503, {
     error_catalog_unavailable: 'The list of errors cannot be shown right now. Try again shortly.',
     live_metric_divergence_unavailable:
       'The comparison of live metrics is not available right now. Try again shortly.',

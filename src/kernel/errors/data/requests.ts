@@ -1,8 +1,7 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** A request can be wrong in these ways before anyone acts on it. */
 export const requestFaults = [
-  final('R', 400, {
+  finalFaults('R', 400, {
     context_length:
       'The input is longer than this model can read. Shorten it, or choose a model with a larger context.',
     context_length_exceeded:
@@ -52,16 +51,16 @@ export const requestFaults = [
       'A parameter of this request is not supported here. Remove it and send the request again.',
     validation_error: 'Some values are missing or not valid. The details name each one.',
   }),
-  final('R', 404, {
+  finalFaults('R', 404, {
     not_found: 'There is nothing at this address, or you may not see it.',
     operation_unknown: 'There is no such operation. Check its identifier.',
     provider_change_not_found: 'There is no such provider change, or it has been removed.',
     publication_plan_not_found: 'There is no such publication plan, or it has been removed.',
   }),
-  final('R', 405, {
+  finalFaults('R', 405, {
     method_not_allowed: 'This address does not support that method. The Allow header lists the ones it does.',
   }),
-  final('R', 409, {
+  finalFaults('R', 409, {
     alias_redirect_conflict:
       'This alias and a redirect point at each other or at different models. Remove one of them.',
     conflict: 'The resource is not in a state that allows this. Load it again, then decide anew.',
@@ -78,17 +77,17 @@ export const requestFaults = [
       'Secondary evidence alone cannot stage this change. Add primary evidence.',
     stale_reconciliation_action: 'This reconciliation step is out of date. Load the current state first.',
   }),
-  final('C', 409, {
+  finalFaults('C', 409, {
     free_token_grant_create_failed:
       'The free token grant could not be created. Check the account it is meant for.',
     free_token_grant_update_failed:
       'The free token grant could not be changed. Check the account it belongs to.',
   }),
-  passing('R', 409, {
+  retryableFaults('R', 409, {
     operation_in_progress:
       'A request with this idempotency key is still being carried out. Wait for it to finish.',
   }),
-  final('R', 413, {
+  finalFaults('R', 413, {
     async_completion_too_large:
       'The result of this background operation is too large to keep. Ask for less output.',
     operation_too_large: 'This operation is too large to carry out at once. Split it into smaller ones.',
@@ -96,12 +95,12 @@ export const requestFaults = [
     result_too_large: 'The result is too large to return. Narrow the request down.',
     too_many_events: 'There are too many events in one request. Send them in smaller batches.',
   }),
-  final('R', 415, {
+  finalFaults('R', 415, {
     unsupported_document_type: 'Documents of this type cannot be processed. Convert the document first.',
     unsupported_media_type:
       'The content type of this request is not supported. Check the Content-Type header.',
   }),
-  passing('B', 408, {
+  retryableFaults('B', 408, {
     request_timeout:
       'The request did not arrive completely in time. Check the connection, then send it again.',
   }),

@@ -1,55 +1,54 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** These are about choosing the model, and the lane that serves it. */
 export const routingFaults = [
-  final('R', 400, {
+  finalFaults('R', 400, {
     invalid_lane_pin: 'The lane you pinned is not written correctly. Check its name.',
     invalid_provider: 'This provider is not known. Check its name.',
     invalid_provider_change_request: 'The requested provider change is incomplete or contradicts itself.',
     pin_ambiguous_lane: 'Your pin fits more than one lane. Name the supplier and the region as well.',
     provider_missing_location: 'This provider has no location set. Set its region before routing to it.',
   }),
-  final('R', 403, {
+  finalFaults('R', 403, {
     model_not_allowed:
       'Your key may not use this model. Choose one from GET /v1/models, or have it added to the key.',
   }),
-  final('R', 404, {
+  finalFaults('R', 404, {
     model_not_available: 'This model is not on offer at present. Choose another model.',
     model_not_configured: 'No supplier is set up for this model. Ask your administrator to configure one.',
     model_not_found: 'There is no model of this name. GET /v1/models lists the ones your key may use.',
     pin_no_lane: 'No lane fits your pin. Remove it, or pin a lane that exists.',
   }),
-  final('R', 409, {
+  finalFaults('R', 409, {
     provider_route_mismatch: 'This provider does not serve the chosen route. Choose a matching pair.',
   }),
-  final('R', 500, {
+  finalFaults('R', 500, {
     configuration_error:
       'This part of the service is not set up correctly. Your administrator has to correct it.',
     max_hops_exceeded:
       'The model redirects form a loop or a chain that is too long. Ask your administrator to fix them.',
   }),
-  final('R', 501, {
+  finalFaults('R', 501, {
     not_implemented: 'This operation is not available on this installation.',
   }),
-  passing('R', 429, {
+  retryableFaults('R', 429, {
     supplier_limit:
       'The supplier of this model is limiting requests. Wait a moment, or choose another model.',
   }),
-  passing('R', 502, {
+  retryableFaults('R', 502, {
     all_providers_exhausted:
       'Every supplier of this model was tried, and none could answer. Try again later.',
     backup_chain_exhausted: 'The model and all of its backups failed to answer. Try again later.',
     edge_error: 'The edge could not reach the application. Try again in a moment.',
     router_http_error: 'The router received an unusable answer. Try again in a moment.',
   }),
-  passing('R', 503, {
+  retryableFaults('R', 503, {
     autorouter_no_candidate:
       'No model fits what the automatic routing was asked for. Relax the conditions or name a model.',
     no_providers_available: 'No supplier of this model can take requests right now. Try again shortly.',
     pod_draining:
       'This node is shutting down and takes no new work. Send the request again to reach another one.',
   }),
-  final('P', 403, {
+  finalFaults('P', 403, {
     model_not_accessible:
       'Your organisation or department has no access to this model. Ask an administrator for it.',
     native_org_context_required: 'Native calls need an organisation. Use a key that belongs to one.',
@@ -61,14 +60,14 @@ export const routingFaults = [
     provider_redirect_forbidden:
       'The supplier tried to redirect the request elsewhere, which policy forbids.',
   }),
-  passing('B', 429, {
+  retryableFaults('B', 429, {
     capacity_exceeded:
       'Requests in flight hold all that is left of a limit. Wait a moment, then send it again.',
     identity_execution_capacity:
       'The identity that runs this work is fully occupied. Wait until some of it finishes.',
     rate_limit_exceeded: 'Too many requests in a short time. Wait as long as the Retry-After header says.',
   }),
-  passing('B', 503, {
+  retryableFaults('B', 503, {
     autorouter_unavailable:
       'Automatic routing is not available right now. Name a model, or try again shortly.',
     byok_mode_unavailable: 'Calls with your own supplier key are not possible right now. Try again shortly.',
@@ -84,7 +83,7 @@ export const routingFaults = [
       'The node this request insists on is not available. Try again shortly, or allow another node.',
     transcription_provider_unavailable: 'No supplier can transcribe audio right now. Try again shortly.',
   }),
-  final('B', 503, {
+  finalFaults('B', 503, {
     sovereign_route_unavailable:
       'No supplier of this model lies within the regions that are allowed. Nothing left the region.',
   }),

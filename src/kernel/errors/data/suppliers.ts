@@ -1,8 +1,7 @@
-import { final, passing } from './group';
+import { finalFaults, retryableFaults } from './group';
 
-/** Suppliers and their streams fail in these ways. */
 export const supplierFaults = [
-  passing('R', 502, {
+  retryableFaults('R', 502, {
     backend_error: 'The service behind the gateway reported a failure. Try again in a moment.',
     empty_response: 'The supplier answered with nothing. Send the request again.',
     empty_stream: 'The supplier opened a stream and sent nothing in it. Send the request again.',
@@ -19,7 +18,7 @@ export const supplierFaults = [
     retryable: 'A passing failure stopped this request. Send it again.',
     warmup_exception: 'The supplier connection could not be warmed up. Try again in a moment.',
   }),
-  final('R', 502, {
+  finalFaults('R', 502, {
     messages_terminal_finalization_failed:
       'The end of the messages stream could not be completed. Check the output.',
     provider_response_too_large:
@@ -34,7 +33,7 @@ export const supplierFaults = [
     stream_exception: 'The stream failed unexpectedly. Treat the output as incomplete.',
     stream_interrupted: 'The response stream stopped before it was complete. Treat the output as incomplete.',
   }),
-  passing('B', 502, {
+  retryableFaults('B', 502, {
     invalid_upstream_call_id:
       'The supplier answered with a call identifier that is not valid. Try again in a moment.',
     upstream_closed_without_session: 'The supplier closed the connection before a session began. Try again.',
@@ -42,10 +41,10 @@ export const supplierFaults = [
     upstream_failed: 'The supplier reported that this request failed. Try again in a moment.',
     upstream_invalid_response: 'The supplier sent an answer that cannot be used. Try again in a moment.',
   }),
-  passing('B', 503, {
+  retryableFaults('B', 503, {
     upstream_unavailable: 'The supplier cannot be reached right now. Try again shortly.',
   }),
-  passing('B', 504, {
+  retryableFaults('B', 504, {
     bridge_timeout: 'The bridge did not answer in time. Try again in a moment.',
     provider_timeout: 'The supplier took too long to answer. Try again, or ask for less at once.',
     timeout: 'This took longer than allowed. Try again, or ask for less at once.',

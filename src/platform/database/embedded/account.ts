@@ -7,7 +7,7 @@ export interface ServerAccount {
   gid: number;
 }
 
-/** PostgreSQL refuses to run as root: root lends it an account that every system has; others keep their own. */
+/** PostgreSQL refuses to run as root, so root uses an account that every system has; other users keep their own. */
 export function serverAccount(): ServerAccount | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync('/etc/passwd', 'utf8')
@@ -24,7 +24,7 @@ export function serverAccount(): ServerAccount | undefined {
   );
 }
 
-/** The system itself is asked whether the account can pass through every folder above this one. */
+/** Asks the system whether the account can pass through every folder above this one. */
 export function canEnter(folder: string, account: ServerAccount | undefined): boolean {
   return spawnSync('test', ['-x', folder], { ...account, cwd: '/' }).status === 0;
 }

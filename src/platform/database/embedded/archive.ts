@@ -2,12 +2,12 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerAccount } from './account';
 
-/** A finished segment of the write-ahead log waits here until it is shipped to where backups are kept. */
+/** Folder where finished segments of the write-ahead log wait until they are shipped to the backup target. */
 export const archiveFolderOf = (folder: string): string => join(folder, 'archive');
 
 /**
- * The server archives by a module that comes with it: it copies, makes durable, and renames. The service closes the
- * segments, as the server's own timer compares wall clocks and stops while one that was set back catches up.
+ * The server archives with a bundled module. The service closes the segments, as the server's own timer uses the wall
+ * clock and stops after it was set back.
  */
 export function archiveSettings(folder: string | null): string[] {
   if (folder === null) return ['archive_mode=off'];
@@ -19,14 +19,14 @@ export function archiveSettings(folder: string | null): string[] {
   ];
 }
 
-/** The folder is the server's, which may run under another account than the service. */
-export function makeArchiveFolder(folder: string, account: ServerAccount | undefined): string {
+/** The folder belongs to the server, which might run under another account than the service. */
+export function createArchiveFolder(folder: string, account: ServerAccount | undefined): string {
   const archive = archiveFolderOf(folder);
-  makeServerFolder(archive, account);
+  createServerFolder(archive, account);
   return archive;
 }
 
-export function makeServerFolder(folder: string, account: ServerAccount | undefined): void {
+export function createServerFolder(folder: string, account: ServerAccount | undefined): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account === undefined) return;
   chownSync(folder, account.uid, account.gid);

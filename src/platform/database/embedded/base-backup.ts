@@ -1,72 +1,71 @@
 import { getPriority, setPriority } from 'node:os';
 import { Client, type Connection, type Submittable } from 'pg';
 
-/** What a base backup says of itself besides its files. */
 export interface BaseBackup {
   readonly startLsn: string;
   readonly endLsn: string;
   readonly timeline: number;
-  /** The list of all files with their SHA-256, as the server wrote it. */
+  /** List of all files with their SHA-256, as the server wrote it. */
   readonly manifest: Buffer;
 }
 
 export interface BaseBackupOptions {
   readonly label: string;
-  /** The server sends no more than so many kilobytes a second. */
   readonly kilobytesPerSecond: number;
-  /** Takes the archive, a tar file, piece by piece; the next piece comes when this has settled. */
+  /** Receives the archive, a tar file, in pieces; the next piece follows when this has settled. */
   readonly write: (bytes: Buffer) => Promise<void>;
-  /** It is called once, with about how many bytes will come. */
+  /** Called once, with the approximate number of bytes to come. */
   readonly expects?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** It is lent by the library, without types: the rows of a result as text. */
+/** Passed by the library without types: the rows of a result as text. */
 interface RowMessage {
   readonly fields: readonly (string | null)[];
 }
 
-interface CopyMessage {
+interface CopyDataMessage {
   readonly chunk: Buffer;
 }
 
-/** What waits between the connection and the writer: beyond this the connection is read no further. */
-const MOST_WAITING_BYTES = 4 * 1024 * 1024;
+/** Maximum buffered between the connection and the writer before reading pauses. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads the whole cluster by the replication protocol, with the write-ahead log that makes it consistent. A temporary
- * slot keeps that log until it is read, and goes with the connection.
+ * Reads the complete cluster by the replication protocol, with the write-ahead log that makes it consistent. A
+ * temporary slot keeps that log and ends with the connection.
  */
 export async function takeBaseBackup(ownerUrl: string, options: BaseBackupOptions): Promise<BaseBackup> {
   const url = new URL(ownerUrl);
-  // With a database named, this connection takes queries beside the commands of replication.
+  // With a database name, this connection accepts queries in addition to replication commands.
   url.searchParams.set('replication', 'database');
   const client = new Client({ connectionString: url.href });
   client.on('error', () => undefined);
   await client.connect();
   // The library ends politely, which a server in the middle of a copy does not notice.
-  const cut = (): void => void (client as unknown as { connection: Connection }).connection.stream.destroy();
-  options.signal?.addEventListener('abort', cut, { once: true });
+  const destroyConnection = (): void =>
+    void (client as unknown as { connection: Connection }).connection.stream.destroy();
+  options.signal?.addEventListener('abort', destroyConnection, { once: true });
   try {
     options.signal?.throwIfAborted();
-    await takeAlong(client);
+    await inheritPriority(client);
     await client.query(`CREATE_REPLICATION_SLOT "backup_${process.pid}" TEMPORARY PHYSICAL RESERVE_WAL`);
     const copy = new BaseBackupCopy(commandOf(options), options);
     client.query(copy);
     return await copy.result;
   } finally {
-    options.signal?.removeEventListener('abort', cut);
+    options.signal?.removeEventListener('abort', destroyConnection);
     await client.end().catch(() => undefined);
   }
 }
 
-/** The server's process for this backup reads and digests all of it: it yields to requests as much as this one does. */
-async function takeAlong(client: Client): Promise<void> {
+/** The server's process for this backup reads and digests everything, so it gets the priority of this process. */
+async function inheritPriority(client: Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   try {
     setPriority(rows[0]!.pid, getPriority());
   } catch {
-    // The server runs under another account, or the system does not allow it: then it runs as others do.
+    // The server runs under another account, or the system does not allow it: the priority stays as it is.
   }
 }
 
@@ -76,8 +75,8 @@ const commandOf = ({ label, kilobytesPerSecond }: BaseBackupOptions): string =>
   `MAX_RATE ${kilobytesPerSecond}, MANIFEST 'yes', MANIFEST_CHECKSUMS 'SHA256')`;
 
 /**
- * The answer has three parts: the start, the list of archives, and a copy that carries first the archive, then the
- * manifest; the end follows as a row.
+ * The response has three parts: the start, the list of archives, and a copy with the archive and then the manifest. The
+ * end follows as a row.
  */
 class BaseBackupCopy implements Submittable {
   readonly result: Promise<BaseBackup>;
@@ -116,7 +115,7 @@ class BaseBackupCopy implements Submittable {
     if (this.results === 2 && fields[0] === null) this.options.expects?.(Number(fields[2] ?? 0) * 1024);
   }
 
-  handleCopyData({ chunk }: CopyMessage): void {
+  handleCopyData({ chunk }: CopyDataMessage): void {
     const body = chunk.subarray(1);
     switch (String.fromCharCode(chunk[0] ?? 0)) {
       case 'n':
@@ -129,10 +128,10 @@ class BaseBackupCopy implements Submittable {
         return;
       case 'd':
         if (this.part === 'manifest') this.manifest.push(Buffer.from(body));
-        else this.take(body);
+        else this.enqueue(body);
         return;
       default:
-        // Progress: the writer counts by itself.
+        // Progress, which the writer counts itself.
         return;
     }
   }
@@ -151,7 +150,7 @@ class BaseBackupCopy implements Submittable {
   }
 
   handlePortalSuspended(): void {
-    // It belongs to another protocol than this one.
+    // Belongs to another protocol.
   }
 
   handleEmptyQuery(): void {
@@ -162,11 +161,11 @@ class BaseBackupCopy implements Submittable {
     this.fail(new Error('the server asks for data instead of sending it'));
   }
 
-  private take(bytes: Buffer): void {
-    // The bytes lie in a buffer that the connection uses again.
+  private enqueue(bytes: Buffer): void {
+    // The connection reuses the buffer of these bytes.
     this.waiting.push(Buffer.from(bytes));
     this.waitingBytes += bytes.length;
-    if (this.waitingBytes > MOST_WAITING_BYTES) this.connection?.stream.pause();
+    if (this.waitingBytes > MAX_WAITING_BYTES) this.connection?.stream.pause();
     this.writing ??= this.write().finally(() => (this.writing = undefined));
   }
 
@@ -181,7 +180,7 @@ class BaseBackupCopy implements Submittable {
           this.connection?.stream.destroy();
         }
       }
-      if (this.waitingBytes <= MOST_WAITING_BYTES / 2) this.connection?.stream.resume();
+      if (this.waitingBytes <= MAX_WAITING_BYTES / 2) this.connection?.stream.resume();
     }
   }
 

@@ -8,8 +8,8 @@ import type { ServerAccount } from './account';
 import { EmbeddedPostgresFailure } from './failure';
 
 /**
- * The folder with bin/postgres, usable by the account. The installed one serves when the account can reach it and its
- * library links exist. Otherwise (a closed home folder, a read-only installation) a copy is made.
+ * Folder with bin/postgres that the account can use: the installed one if reachable with its library links, otherwise a
+ * copy. A copy is needed for a closed home folder or a read-only installation.
  */
 export function usableBinaries(copiesFolder: string, account: ServerAccount | undefined): string {
   const installed = installedBinaries();
@@ -19,15 +19,14 @@ export function usableBinaries(copiesFolder: string, account: ServerAccount | un
 
   const copy = join(copiesFolder, `binaries-${fingerprint(installed)}`);
   if (!existsSync(copy)) copyBinaries(installed, copy);
-  const said = loadError(copy, account);
-  if (!said) return copy;
+  const copyError = loadError(copy, account);
+  if (!copyError) return copy;
   throw new EmbeddedPostgresFailure(
-    `The PostgreSQL binaries for ${process.platform}-${process.arch} do not run here: ${said.trim()}. ` +
+    `The PostgreSQL binaries for ${process.platform}-${process.arch} do not run here: ${copyError.trim()}. ` +
       'They need glibc (Alpine has none). Point DATABASE_URL at a PostgreSQL server of your own.',
   );
 }
 
-/** The version of PostgreSQL that this build brings, such as 18.4. */
 export function installedPostgresVersion(): string {
   const manifest = readFileSync(join(installedBinaries(), '..', 'package.json'), 'utf8');
   const { version } = parseJsonText(manifest) as { readonly version: string };
@@ -60,7 +59,7 @@ function loadError(native: string, account: ServerAccount | undefined): string |
   return run.status === 0 ? undefined : (run.error?.message ?? run.stderr);
 }
 
-/** npm archives carry no links, and the package's own install script may not have been allowed to make them. */
+/** npm archives contain no links, and the package's install script might not have been allowed to create them. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -70,7 +69,7 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(relative(dirname(target), source), link);
     } catch {
-      // Already there, or the folder may not be written: whether it matters shows when the server is tried.
+      // Already there, or the folder is read-only: whether it matters shows when the server is tried.
     }
   }
 }

@@ -6,7 +6,6 @@ import { parseJsonText } from '../../../kernel';
 import type { ServerAccount } from './account';
 import { EmbeddedPostgresFailure } from './failure';
 
-/** It is everything of one embedded server below its folder. */
 export interface ClusterPaths {
   folder: string;
   data: string;
@@ -14,7 +13,7 @@ export interface ClusterPaths {
   passwords: string;
 }
 
-export interface Passwords {
+export interface ClusterPasswords {
   owner: string;
   login: string;
 }
@@ -29,8 +28,9 @@ export function clusterPaths(folder: string): ClusterPaths {
 }
 
 /** The passwords are written before the cluster that needs them, so neither ever exists alone. */
-export function loadPasswords(paths: ClusterPaths): Passwords {
-  if (existsSync(paths.passwords)) return parseJsonText(readFileSync(paths.passwords, 'utf8')) as Passwords;
+export function loadPasswords(paths: ClusterPaths): ClusterPasswords {
+  if (existsSync(paths.passwords))
+    return parseJsonText(readFileSync(paths.passwords, 'utf8')) as ClusterPasswords;
   if (existsSync(paths.data)) {
     throw new EmbeddedPostgresFailure(
       `The file ${paths.passwords} is missing, and without it the database in ${paths.data} cannot be opened. ` +
@@ -44,7 +44,7 @@ export function loadPasswords(paths: ClusterPaths): Passwords {
   return passwords;
 }
 
-/** initdb works in a folder of its own that is renamed at the end: a cluster is whole or absent. */
+/** initdb works in a folder of its own that is renamed at the end: a cluster is complete or absent. */
 export async function createCluster(
   binaries: string,
   paths: ClusterPaths,
@@ -77,11 +77,11 @@ function run(file: string, account: ServerAccount | undefined, args: string[]): 
       stdio: ['ignore', 'ignore', 'pipe'],
       env: serverEnvironment,
     });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let errorOutput = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
     child.on('error', reject);
     child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(said.trim() || `exit code ${code}`)),
+      code === 0 ? resolve() : reject(new Error(errorOutput.trim() || `exit code ${code}`)),
     );
   });
 }

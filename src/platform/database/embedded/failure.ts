@@ -17,32 +17,32 @@ export class DataFolderInUse extends EmbeddedPostgresFailure {
 
 const otherDatabase = 'or point DATABASE_URL at a PostgreSQL server of your own';
 
-/** Turns what the system or the server said into a sentence an operator can act on. */
-export function explain(cause: unknown, folder: string): EmbeddedPostgresFailure {
+/** Turns an error of the system or the server into a sentence that an operator can act on. */
+export function explainFailure(cause: unknown, folder: string): EmbeddedPostgresFailure {
   if (cause instanceof EmbeddedPostgresFailure) return cause;
-  const said = cause instanceof Error ? cause.message : String(cause);
-  return new EmbeddedPostgresFailure(sentence(said, folder), { cause });
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new EmbeddedPostgresFailure(adviceFor(reason, folder), { cause });
 }
 
-function sentence(said: string, folder: string): string {
-  if (/ENOSPC|EDQUOT|No space left on device|Disk quota|free disk space/i.test(said)) {
+function adviceFor(reason: string, folder: string): string {
+  if (/ENOSPC|EDQUOT|No space left on device|Disk quota|free disk space/i.test(reason)) {
     return `The disk that holds ${folder} is full. Free at least 200 MB there, ${otherDatabase}.`;
   }
-  // Node reports a read-only file system as ENOENT when it makes several folders at once.
-  if (/EROFS|Read-only file system|ENOTDIR|ENOENT.*mkdir/i.test(said)) {
-    return `The folder ${folder} cannot be created or written there. Set DATA_FOLDER to another one, ${otherDatabase}. (${said})`;
+  // Node reports a read-only file system as ENOENT when it creates several folders at once.
+  if (/EROFS|Read-only file system|ENOTDIR|ENOENT.*mkdir/i.test(reason)) {
+    return `The folder ${folder} cannot be created or written there. Set DATA_FOLDER to another one, ${otherDatabase}. (${reason})`;
   }
-  if (/EACCES|EPERM|Permission denied|not permitted/i.test(said)) {
+  if (/EACCES|EPERM|Permission denied|not permitted/i.test(reason)) {
     return (
       `The embedded PostgreSQL may not use ${folder}: permission denied. ` +
-      `Give this user the folder (chown, chmod), set DATA_FOLDER to another one, ${otherDatabase}. (${said})`
+      `Give this user the folder (chown, chmod), set DATA_FOLDER to another one, ${otherDatabase}. (${reason})`
     );
   }
-  if (/incompatible with server|initialized by PostgreSQL version/i.test(said)) {
+  if (/incompatible with server|initialized by PostgreSQL version/i.test(reason)) {
     return (
       `The data in ${folder} was written by another major version of PostgreSQL. ` +
-      `Start the version that wrote it, ${otherDatabase}. (${said})`
+      `Start the version that wrote it, ${otherDatabase}. (${reason})`
     );
   }
-  return `The embedded PostgreSQL in ${folder} did not start: ${said}`;
+  return `The embedded PostgreSQL in ${folder} did not start: ${reason}`;
 }

@@ -5,37 +5,39 @@ import { canEnter, type ServerAccount } from './account';
 import { clusterPaths } from './cluster';
 import { EmbeddedPostgresFailure } from './failure';
 
-/** Root puts here what an unprivileged server cannot reach below the data folder (a closed home). */
-export const USUAL_SHARED_FOLDER = '/var/lib/switchboard';
+/** Folder that root uses for files which an unprivileged server cannot reach below the data folder (a closed home). */
+export const DEFAULT_SHARED_FOLDER = '/var/lib/switchboard';
 
-export const insideOf = embeddedDatabaseIn;
+export const embeddedFolderOf = embeddedDatabaseIn;
 
-/** Says where the server is when it could not be put below the data folder itself. */
-const locationFileOf = (dataFolder: string): string => join(insideOf(dataFolder), 'location');
+/** States where the server is if it could not be placed below the data folder itself. */
+const locationFileOf = (dataFolder: string): string => join(embeddedFolderOf(dataFolder), 'location');
 
 export const unfinishedRestoreOf = unfinishedRestoreIn;
 
-/** An earlier start put the server here; undefined before the first. */
+/** Folder chosen by an earlier start; undefined before the first. */
 export function serverFolder(dataFolder: string): string | undefined {
-  const signpost = locationFileOf(dataFolder);
-  if (!existsSync(signpost)) {
-    return existsSync(clusterPaths(insideOf(dataFolder)).data) ? insideOf(dataFolder) : undefined;
+  const locationFile = locationFileOf(dataFolder);
+  if (!existsSync(locationFile)) {
+    return existsSync(clusterPaths(embeddedFolderOf(dataFolder)).data)
+      ? embeddedFolderOf(dataFolder)
+      : undefined;
   }
-  const folder = readFileSync(signpost, 'utf8');
+  const folder = readFileSync(locationFile, 'utf8');
   if (existsSync(folder)) return folder;
   throw new EmbeddedPostgresFailure(
     `The database of ${dataFolder} was in ${folder}, which is gone. ` +
-      `Restore that folder, or remove ${signpost} to begin with an empty database.`,
+      `Restore that folder, or remove ${locationFile} to begin with an empty database.`,
   );
 }
 
-/** Below the data folder where the server's account can get there; root's home, for one, is closed to it. */
+/** Below the data folder if the server's account can get there; root's home, for one, is closed to it. */
 export function chooseFolder(
   dataFolder: string,
   sharedFolder: string,
   account: ServerAccount | undefined,
 ): string {
-  const inside = insideOf(dataFolder);
+  const inside = embeddedFolderOf(dataFolder);
   if (!account || canEnter(inside, account)) return inside;
   createFolder(sharedFolder, account);
   const outside = mkdtempSync(join(sharedFolder, 'data-'));
@@ -51,7 +53,7 @@ export function chooseFolder(
   return outside;
 }
 
-/** Folders made by root stay accessible to the server's account under any umask; other accounts may not list them. */
+/** Folders created by root stay accessible to the server's account under any umask; other accounts cannot list them. */
 export function createFolder(folder: string, account: ServerAccount | undefined): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!first || !account) return;
@@ -60,9 +62,8 @@ export function createFolder(folder: string, account: ServerAccount | undefined)
   }
 }
 
-/** Removes the server's files wherever they are. */
 export function removeServerFolder(dataFolder: string): void {
-  const signpost = locationFileOf(dataFolder);
-  if (existsSync(signpost)) rmSync(readFileSync(signpost, 'utf8'), { recursive: true, force: true });
-  rmSync(insideOf(dataFolder), { recursive: true, force: true });
+  const locationFile = locationFileOf(dataFolder);
+  if (existsSync(locationFile)) rmSync(readFileSync(locationFile, 'utf8'), { recursive: true, force: true });
+  rmSync(embeddedFolderOf(dataFolder), { recursive: true, force: true });
 }

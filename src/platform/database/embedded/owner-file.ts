@@ -6,30 +6,32 @@ import { runningProcess } from './processes';
 
 export const OWNER_FILE = 'owner.json';
 
-interface Owner {
+interface FolderOwner {
   pid: number;
   startedAt: string;
 }
 
 /**
- * A lock file for the data folder. Two instances on one cluster would each manage its queue and shutdown, so
- * the second is refused. The lock of a killed process is taken over.
+ * Locks the data folder, since two instances on one cluster would each manage its queue and shutdown. The lock of a
+ * killed process is taken over.
  */
 export function claimFolder(folder: string, dataFolder: string): { release(): void } {
   const file = join(folder, OWNER_FILE);
-  const own = `${file}.${process.pid}`;
+  const draft = `${file}.${process.pid}`;
   const startedAt = runningProcess(process.pid)?.startedAt ?? '';
-  writeFileSync(own, JSON.stringify({ pid: process.pid, startedAt } satisfies Owner), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, startedAt } satisfies FolderOwner), {
+    mode: 0o600,
+  });
   try {
-    while (!linked(own, file)) removeStaleOwner(file, dataFolder);
+    while (!tryLink(draft, file)) removeStaleOwner(file, dataFolder);
   } finally {
-    rmSync(own, { force: true });
+    rmSync(draft, { force: true });
   }
   return { release: () => rmSync(file, { force: true }) };
 }
 
-/** A hard link appears with its whole content or not at all, so half an owner is never read. */
-function linked(from: string, to: string): boolean {
+/** A hard link is created atomically, so a partial owner is never read. */
+function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
@@ -45,25 +47,25 @@ function removeStaleOwner(file: string, dataFolder: string): void {
   const owner = runningOwner(text);
   if (owner) throw new DataFolderInUse(dataFolder, owner.pid);
 
-  const aside = `${file}.left-by-${process.pid}`;
+  const staleFile = `${file}.left-by-${process.pid}`;
   try {
-    renameSync(file, aside);
+    renameSync(file, staleFile);
   } catch {
     return;
   }
-  // A faster process may have taken over between the look and the move: then it owns the folder.
-  if (contents(aside) !== text) linked(aside, file);
-  rmSync(aside, { force: true });
+  // If a faster process took over between the check and the rename, it owns the folder.
+  if (contents(staleFile) !== text) tryLink(staleFile, file);
+  rmSync(staleFile, { force: true });
 }
 
-/** The process that holds a folder, when it lives. */
+/** Process that holds a folder; undefined if it is not running. */
 export function folderOwner(folder: string): number | undefined {
   return runningOwner(contents(join(folder, OWNER_FILE)) ?? '')?.pid;
 }
 
-function runningOwner(text: string): Owner | undefined {
+function runningOwner(text: string): FolderOwner | undefined {
   try {
-    const owner = parseJsonText(text) as Owner;
+    const owner = parseJsonText(text) as FolderOwner;
     return runningProcess(owner.pid)?.startedAt === owner.startedAt ? owner : undefined;
   } catch {
     return undefined;

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 
 export interface RunningProcess {
   name: string;
-  /** Process ids are given out again; together with its start a process is unmistakable. */
+  /** Process ids are reused; together with its start a process is unmistakable. */
   startedAt: string;
 }
 
-/** The process runs under this id now; undefined when nothing does or only a zombie is left. */
+/** Process with this id; undefined if there is none or only a zombie. */
 export function runningProcess(pid: number): RunningProcess | undefined {
   return process.platform === 'linux' ? fromProcFolder(pid) : fromPs(pid);
 }
@@ -19,7 +19,7 @@ function fromProcFolder(pid: number): RunningProcess | undefined {
   } catch {
     return undefined;
   }
-  // The name stands in parentheses and may itself contain any character.
+  // The name is in parentheses and can contain any character.
   const nameEnds = stat.lastIndexOf(')');
   const [state, ...fields] = stat.slice(nameEnds + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
@@ -28,9 +28,9 @@ function fromProcFolder(pid: number): RunningProcess | undefined {
 
 function fromPs(pid: number): RunningProcess | undefined {
   try {
-    const ask = (field: string) =>
+    const readField = (field: string) =>
       execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)], { encoding: 'utf8' }).trim();
-    return { name: ask('comm'), startedAt: ask('lstart') };
+    return { name: readField('comm'), startedAt: readField('lstart') };
   } catch {
     return undefined;
   }

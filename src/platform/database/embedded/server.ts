@@ -17,7 +17,7 @@ export interface Postmaster {
 }
 
 export interface RunningServer extends Postmaster {
-  /** Null: it is not our child, and only looking tells whether it still runs. */
+  /** Null if the server is not our child: its end can then only be polled. */
   exited: Promise<void> | null;
 }
 
@@ -26,9 +26,9 @@ export interface Launch {
   paths: ClusterPaths;
   account: ServerAccount | undefined;
   durable: boolean;
-  /** What differs from start to start, each as NAME=VALUE. */
+  /** Settings that differ between starts, each as NAME=VALUE. */
   settings: readonly string[];
-  /** An address on the given port that proves, by its password, that the server there is ours. */
+  /** URL on the given port whose password proves that the server there is ours. */
   urlAt: (port: number) => string;
 }
 
@@ -38,11 +38,11 @@ const startDeadlineMs = MINUTE_MS;
 const recoveryDeadlineMs = 600_000;
 const portAttempts = 3;
 
-/** Takes over the server that a killed process left running, or starts one: on the given port, or on a free one. */
+/** Takes over the server that a killed process left running, or starts one on the given port or a free one. */
 export async function startOrAdopt(launch: Launch, port?: number): Promise<RunningServer> {
   const orphan = livePostmaster(launch.paths);
-  if (orphan && (await becomesReady(launch, orphan))) {
-    if (await runsAsWanted(launch, orphan)) return { ...orphan, exited: null };
+  if (orphan && (await waitUntilReady(launch, orphan))) {
+    if (await hasRequestedSettings(launch, orphan)) return { ...orphan, exited: null };
     await stopServer(launch.paths, orphan.pid);
   }
   await clearStaleLock(launch.paths);
@@ -50,24 +50,24 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
     const logStart = existsSync(launch.paths.log) ? statSync(launch.paths.log).size : 0;
     const server = spawnServer(launch, port ?? (await freePort()));
     try {
-      if (await becomesReady(launch, server)) {
+      if (await waitUntilReady(launch, server)) {
         return server;
       }
     } catch (error) {
       await stopServer(launch.paths, server.pid);
       throw error;
     }
-    const said = logErrors(launch.paths.log, logStart);
-    // Between choosing the port and using it another process may have taken it.
-    if (attempt === portAttempts || !/could not bind|Address already in use/.test(said))
-      throw new Error(said);
+    const errors = logErrors(launch.paths.log, logStart);
+    // Another process might have taken the port in the meantime.
+    if (attempt === portAttempts || !/could not bind|Address already in use/.test(errors))
+      throw new Error(errors);
   }
 }
 
-/** A server that a killed process left behind may have been started with other settings. */
-async function runsAsWanted({ urlAt, settings }: Launch, { port }: Postmaster): Promise<boolean> {
-  const wanted = settings.map((setting) => setting.split('=', 2));
-  const [names, values] = [0, 1].map((place) => wanted.map((pair) => pair[place] ?? ''));
+/** A server that a killed process left running might have other settings. */
+async function hasRequestedSettings({ urlAt, settings }: Launch, { port }: Postmaster): Promise<boolean> {
+  const requested = settings.map((setting) => setting.split('=', 2));
+  const [names, values] = [0, 1].map((index) => requested.map((pair) => pair[index] ?? ''));
   return withClient(urlAt(port), async (client) => {
     const { rows } = await client.query<{ fits: boolean }>(
       `SELECT bool_and(coalesce(current_setting(name, true), '') = value) AS fits
@@ -78,8 +78,8 @@ async function runsAsWanted({ urlAt, settings }: Launch, { port }: Postmaster): 
   });
 }
 
-/** It is true when the server answers, false when it has ended; after a crash it first replays its journal. */
-async function becomesReady({ urlAt }: Launch, server: Postmaster): Promise<boolean> {
+/** True when the server responds, false when it has ended; after a crash it first replays its journal. */
+async function waitUntilReady({ urlAt }: Launch, server: Postmaster): Promise<boolean> {
   const started = performance.now();
   for (;;) {
     try {
@@ -88,7 +88,7 @@ async function becomesReady({ urlAt }: Launch, server: Postmaster): Promise<bool
       if (!runningProcess(server.pid)) return false;
       const { code } = error as { code?: string };
       const deadline = code === '57P03' ? recoveryDeadlineMs : startDeadlineMs;
-      // Class 28: a wrong password stays wrong however long one waits.
+      // Class 28: retrying does not fix a wrong password.
       if (code?.startsWith('28') || performance.now() - started > deadline) throw error;
     }
     await delay(20);
@@ -107,7 +107,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** The server that runs on this cluster now, also when the process that started it is gone. */
+/** The server that now runs on this cluster, even if the process that started it is gone. */
 export function livePostmaster(paths: ClusterPaths): Postmaster | undefined {
   const file = join(paths.data, 'postmaster.pid');
   if (!existsSync(file)) return undefined;
@@ -119,19 +119,19 @@ export function livePostmaster(paths: ClusterPaths): Postmaster | undefined {
 const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?? '');
 
 /**
- * Removes the lock file of a dead server. PostgreSQL removes it too. It takes any process with the old number
- * for a rival, such as a zombie or an unrelated process in a restarted container.
+ * Removes the lock file of a dead server. PostgreSQL would take any process with the old id for a rival, such as a
+ * zombie or an unrelated process in a restarted container.
  */
 async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');
   if (process.platform !== 'linux' || !existsSync(file)) return;
   const data = realpathSync(paths.data);
-  // The processes of a killed server end by themselves; until then the data is still theirs.
-  const until = performance.now() + leftoverDeadlineMs;
-  for (let left = workingIn(data); left.length > 0; left = workingIn(data)) {
-    if (performance.now() > until) {
+  // The processes of a killed server end on their own; until then they still use the data.
+  const deadline = performance.now() + leftoverDeadlineMs;
+  for (let pids = processesWorkingIn(data); pids.length > 0; pids = processesWorkingIn(data)) {
+    if (performance.now() > deadline) {
       throw new EmbeddedPostgresFailure(
-        `Processes of an earlier PostgreSQL still work in ${paths.data} (${left.join(', ')}). End them first.`,
+        `Processes of an earlier PostgreSQL still work in ${paths.data} (${pids.join(', ')}). End them first.`,
       );
     }
     await delay(20);
@@ -140,7 +140,7 @@ async function clearStaleLock(paths: ClusterPaths): Promise<void> {
 }
 
 /** Every process of a server has its data folder as working directory. */
-function workingIn(folder: string): string[] {
+function processesWorkingIn(folder: string): string[] {
   return readdirSync('/proc').filter((entry) => {
     try {
       return /^\d+$/.test(entry) && readlinkSync(`/proc/${entry}/cwd`) === folder;
@@ -157,8 +157,8 @@ export function logErrors(log: string, from: number): string {
 }
 
 /**
- * Starts the server in a process group of its own. A Ctrl+C in the terminal reaches the whole foreground group, and
- * the database must outlive requests that are being drained.
+ * Starts the server in its own process group: Ctrl+C in a terminal reaches the entire foreground group, and the
+ * database must outlive draining requests.
  */
 export function spawnServer(launch: Launch, port: number): RunningServer {
   const { binaries, paths, account, durable } = launch;
@@ -191,13 +191,13 @@ export function spawnServer(launch: Launch, port: number): RunningServer {
   }
 }
 
-/** It shuts down fast, and at once when that takes too long; the next start recovers from the journal. */
+/** Shuts the server down fast, or immediately if that takes too long; the next start recovers from the journal. */
 export async function stopServer(paths: ClusterPaths, pid: number, deadlineMs = 10_000): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     if (!isPostgres(pid)) return;
     process.kill(pid, signal);
-    const until = performance.now() + deadlineMs;
-    while (isPostgres(pid) && performance.now() < until) await delay(15);
+    const deadline = performance.now() + deadlineMs;
+    while (isPostgres(pid) && performance.now() < deadline) await delay(15);
   }
   if (!isPostgres(pid)) return;
   throw new EmbeddedPostgresFailure(

@@ -3,7 +3,7 @@ import { runningProcess } from './processes';
 import { type Launch, type RunningServer, startOrAdopt, stopServer } from './server';
 
 export interface SupervisorOptions {
-  /** A server that does not come back is tried for so long; then its end is told. */
+  /** How long a restart is attempted before the end is reported. */
   readonly giveUpMs: number;
   readonly report: (event: SupervisorEvent) => void;
 }
@@ -14,14 +14,14 @@ export type SupervisorEvent =
   | { readonly kind: 'restarted'; readonly attempt: number; readonly milliseconds: number }
   | { readonly kind: 'given-up'; readonly attempt: number };
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
-/** Of the end of a process that is not our child the system tells only those who look. */
+const INITIAL_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+/** The end of a process that is not our child can only be polled. */
 const CHECK_MS = 500;
 
-/** Starts the server again whenever it ends unasked, on the same port: connections of the service find it there. */
+/** Restarts the server whenever it ends unexpectedly, on the same port, so that connections of the service find it. */
 export class Supervisor {
-  /** Settles when the server ended and could not be started again. */
+  /** Settles when the server ended and could not be restarted. */
   readonly exited: Promise<void>;
   private readonly stopping = new AbortController();
   private readonly watching: Promise<void>;
@@ -42,34 +42,34 @@ export class Supervisor {
     await stopServer(this.launch.paths, this.server.pid);
   }
 
-  private async watch(lost: () => void): Promise<void> {
+  private async watch(onLost: () => void): Promise<void> {
     const { signal } = this.stopping;
     for (;;) {
-      await Promise.race([ended(this.server, signal), aborted(signal)]);
+      await Promise.race([waitForEnd(this.server, signal), waitForAbort(signal)]);
       if (signal.aborted) return;
       this.options.report({ kind: 'ended' });
-      if (await this.restarted()) continue;
-      if (!signal.aborted) lost();
+      if (await this.restart()) continue;
+      if (!signal.aborted) onLost();
       return;
     }
   }
 
-  private async restarted(): Promise<boolean> {
+  private async restart(): Promise<boolean> {
     const { options, stopping } = this;
     const startedAt = performance.now();
-    const passed = (): number => Math.round(performance.now() - startedAt);
+    const elapsedMs = (): number => Math.round(performance.now() - startedAt);
     for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
       try {
         this.server = await startOrAdopt(this.launch, this.server.port);
-        options.report({ kind: 'restarted', attempt, milliseconds: passed() });
+        options.report({ kind: 'restarted', attempt, milliseconds: elapsedMs() });
         return true;
       } catch (error) {
-        if (passed() > options.giveUpMs) {
+        if (elapsedMs() > options.giveUpMs) {
           options.report({ kind: 'given-up', attempt });
           return false;
         }
         options.report({ kind: 'retry', attempt, error });
-        const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+        const pause = Math.min(INITIAL_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS);
         await delay(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       }
     }
@@ -77,13 +77,13 @@ export class Supervisor {
   }
 }
 
-async function ended(server: RunningServer, signal: AbortSignal): Promise<void> {
+async function waitForEnd(server: RunningServer, signal: AbortSignal): Promise<void> {
   if (server.exited !== null) return server.exited;
   while (!signal.aborted && runningProcess(server.pid) !== undefined)
     await delay(CHECK_MS, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -2,14 +2,16 @@ import { chownSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerAccount } from './account';
-import { makeServerFolder } from './archive';
+import { createServerFolder } from './archive';
 
-/** Gives a file of the archive; null where the archive has none of this name. */
+/** Returns a file of the archive; null if the archive has none of this name. */
 export type FetchWal = (name: string) => Promise<Buffer | null>;
 
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
-/** The server asks by a file and waits for another. A server whose feed is gone gives up in the end. */
+/**
+ * The server requests a segment by creating a file and waits for another one. Without a feed it gives up eventually.
+ */
 const SCRIPT = `#!/bin/sh
 folder=$(dirname "$0")
 : > "$folder/wanted/$1"
@@ -25,15 +27,14 @@ exit 255
 `;
 
 /**
- * Hands the archive to a server that recovers, a segment at a time as it is asked for: the whole archive would fill
- * the disk, and a process of ours for each segment would be slow.
+ * Feeds the archive to a recovering server, one segment per request: the complete archive would fill the disk, and a
+ * process per segment would be slow.
  */
 export class WalFeed {
   readonly command: string;
-  /** It says why a file of the archive could not be given; then the recovery has failed. */
+  /** Reason why a file of the archive could not be provided; the recovery has then failed. */
   failure: Error | undefined;
-  /** So many files were given. */
-  given = 0;
+  providedCount = 0;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
 
@@ -42,13 +43,13 @@ export class WalFeed {
     private readonly account: ServerAccount | undefined,
     private readonly fetch: FetchWal,
   ) {
-    this.command = `sh ${quoted(join(folder, 'fetch.sh'))} "%f" "%p"`;
+    this.command = `sh ${shellQuote(join(folder, 'fetch.sh'))} "%f" "%p"`;
   }
 
   open(): void {
     rmSync(this.folder, { recursive: true, force: true });
     for (const each of ['', 'wanted', 'given', 'absent', 'draft'])
-      makeServerFolder(join(this.folder, each), this.account);
+      createServerFolder(join(this.folder, each), this.account);
     this.write('fetch.sh', SCRIPT);
     this.running = this.serve();
   }
@@ -61,17 +62,17 @@ export class WalFeed {
 
   private async serve(): Promise<void> {
     const { signal } = this.stopping;
-    const wanted = join(this.folder, 'wanted');
+    const requestFolder = join(this.folder, 'wanted');
     while (!signal.aborted) {
-      for (const name of readdirSync(wanted)) {
-        rmSync(join(wanted, name), { force: true });
-        await this.give(name);
+      for (const name of readdirSync(requestFolder)) {
+        rmSync(join(requestFolder, name), { force: true });
+        await this.provide(name);
       }
-      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  private async give(name: string): Promise<void> {
+  private async provide(name: string): Promise<void> {
     if (this.failure !== undefined) return;
     try {
       const bytes = await this.fetch(name);
@@ -80,7 +81,7 @@ export class WalFeed {
         join(this.folder, 'draft', name),
         join(this.folder, bytes === null ? 'absent' : 'given', name),
       );
-      if (bytes !== null) this.given += 1;
+      if (bytes !== null) this.providedCount += 1;
     } catch (error) {
       this.failure = error as Error;
       this.write('closed', '');
@@ -94,4 +95,4 @@ export class WalFeed {
   }
 }
 
-const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
+const shellQuote = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

@@ -3,23 +3,23 @@ import type { Client, Connection, Submittable } from 'pg';
 /** Rows are handed on in blocks of about this size. */
 const BLOCK_BYTES = 256 * 1024;
 
-interface CopyMessage {
+interface CopyRowMessage {
   readonly chunk: Buffer;
 }
 
-/** The types of `pg` leave these out, which its own documentation of streams goes by. */
+/** Methods that the types of `pg` omit, although its documentation of streams uses them. */
 interface CopyConnection extends Connection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** A COPY as `pg` carries it: messages of the connection come to the query that is active. */
-abstract class Copy implements Submittable {
+/** A COPY in `pg`: messages of the connection go to the active query. */
+abstract class CopyQuery implements Submittable {
   private readonly outcome = Promise.withResolvers<void>();
   private connection: CopyConnection | undefined;
 
   constructor(private readonly statement: string) {
-    // Somebody may only come to wait for it later.
+    // Callers might wait for the outcome only later.
     this.outcome.promise.catch(() => undefined);
   }
 
@@ -41,7 +41,7 @@ abstract class Copy implements Submittable {
   }
 
   handleCommandComplete(): void {
-    // The end of the query says all.
+    // The end of the query is sufficient.
   }
 
   protected get wire(): CopyConnection {
@@ -50,16 +50,16 @@ abstract class Copy implements Submittable {
   }
 }
 
-class CopyOut extends Copy {
+class CopyOut extends CopyQuery {
   constructor(
     statement: string,
-    private readonly take: (row: Buffer) => void,
+    private readonly onRow: (row: Buffer) => void,
   ) {
     super(statement);
   }
 
-  handleCopyData({ chunk }: CopyMessage): void {
-    this.take(chunk);
+  handleCopyData({ chunk }: CopyRowMessage): void {
+    this.onRow(chunk);
   }
 
   pauseUntil(drained: Promise<unknown>): void {
@@ -69,18 +69,18 @@ class CopyOut extends Copy {
   }
 }
 
-class CopyIn extends Copy {
-  private readonly begin = Promise.withResolvers<void>();
+class CopyIn extends CopyQuery {
+  private readonly startSignal = Promise.withResolvers<void>();
 
-  get begun(): Promise<void> {
-    return Promise.race([this.begin.promise, this.done]);
+  get started(): Promise<void> {
+    return Promise.race([this.startSignal.promise, this.done]);
   }
 
   handleCopyInResponse(): void {
-    this.begin.resolve();
+    this.startSignal.resolve();
   }
 
-  /** Settles at once where the connection takes more, else once it does. */
+  /** Null if the connection accepts more; otherwise settles once it does. */
   write(block: Buffer): Promise<void> | null {
     const { stream } = this.wire;
     this.wire.sendCopyFromChunk(block);
@@ -93,35 +93,35 @@ class CopyIn extends Copy {
   }
 }
 
-/** Copies rows from one server to another; no more than a block of them is here at a time. */
+/** Copies rows from one server to another, with at most one block in memory. */
 export async function copyRows(
   source: Client,
   target: Client,
   statements: { readonly out: string; readonly in: string },
-  counted: (rows: number) => void,
+  onRows: (rows: number) => void,
 ): Promise<void> {
-  const taking = target.query(new CopyIn(statements.in));
-  await taking.begun;
+  const copyIn = target.query(new CopyIn(statements.in));
+  await copyIn.started;
   let rows: Buffer[] = [];
   let bytes = 0;
   const flush = (): Promise<void> | null => {
     const block = Buffer.concat(rows, bytes);
-    counted(rows.length);
+    onRows(rows.length);
     [rows, bytes] = [[], 0];
-    return block.length === 0 ? null : taking.write(block);
+    return block.length === 0 ? null : copyIn.write(block);
   };
-  const giving = new CopyOut(statements.out, (row) => {
-    // The parser uses its memory again.
+  const copyOut = new CopyOut(statements.out, (row) => {
+    // The parser reuses its memory.
     rows.push(Buffer.from(row));
     bytes += row.length;
     if (bytes < BLOCK_BYTES) return;
     const drained = flush();
-    if (drained !== null) giving.pauseUntil(drained);
+    if (drained !== null) copyOut.pauseUntil(drained);
   });
-  source.query(giving);
-  await Promise.race([giving.done, taking.done]);
-  await giving.done;
+  source.query(copyOut);
+  await Promise.race([copyOut.done, copyIn.done]);
+  await copyOut.done;
   void flush();
-  taking.end();
-  await taking.done;
+  copyIn.end();
+  await copyIn.done;
 }

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
-/** Why nothing may be moved there; null where it may: it is empty, or has what an earlier try that failed left. */
-export async function problemOfTarget(url: string): Promise<string | null> {
+/** Reason why nothing can be moved to the target; null if it is empty or holds only the remains of a failed attempt. */
+export async function targetProblem(url: string): Promise<string | null> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   await client.connect();

@@ -1,2 +1,2 @@
-export { problemOfTarget } from './empty-target';
+export { targetProblem } from './empty-target';
 export { moveDatabase, type MoveProgress } from './move-database';

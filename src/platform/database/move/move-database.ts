@@ -5,14 +5,14 @@ import {
   digestOf,
   type ForeignKey,
   foreignKeysIn,
-  type IndexFacts,
+  type IndexDescription,
   indexesIn,
   sequencesIn,
-  type TableFacts,
+  type TableDescription,
   tablesIn,
-  triggeredIn,
-} from './table-facts';
-import { renumberOutbox, TAP_TABLES } from './tap-places';
+  tablesWithTriggers,
+} from './table-descriptions';
+import { renumberOutbox, TAP_TABLES } from './renumber-outbox';
 
 export interface MoveProgress {
   readonly step: 'copies' | 'copied' | 'compares' | 'same';
@@ -22,71 +22,70 @@ export interface MoveProgress {
 }
 
 export interface MoveOptions {
-  /** As the owner of the schema connects. */
+  /** For the owner of the schema. */
   readonly sourceUrl: string;
   readonly targetUrl: string;
-  /** Schemas of extensions, and the address of the target for the login that owns the tables of each. */
+  /** Schemas of extensions, and the target URL for the login that owns the tables of each. */
   readonly extensions: readonly { readonly schema: string; readonly targetUrl: string }[];
   readonly report: (progress: MoveProgress) => void;
 }
 
-export interface Moved {
+export interface MoveTotals {
   readonly tables: number;
   readonly rows: number;
 }
 
-/** What rows that are copied do without until all of them are there. */
-interface HeldOff {
+/** Objects that are dropped or disabled until all rows are copied. */
+interface DeferredObjects {
   readonly foreignKeys: readonly ForeignKey[];
-  readonly indexes: readonly IndexFacts[];
+  readonly indexes: readonly IndexDescription[];
   readonly triggered: readonly string[];
 }
 
 const OWN_SCHEMAS = ['public', 'bullmq'];
 const REPORT_EVERY_MS = 10_000;
 
-/** Texts of values have to be the same on both sides, and a long statement is no fault. */
+/** Texts of values have to be the same on both sides, and long statements are expected. */
 const SESSION = `SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC';
   SET bytea_output = 'hex'; SET extra_float_digits = 1; SET statement_timeout = 0; SET lock_timeout = '10s';
   SET idle_in_transaction_session_timeout = 0; SET maintenance_work_mem = '128MB'; SET search_path = pg_catalog`;
 
 /**
- * Copies every row into a database that has our tables and nothing in them. Our own tables come last, in one transaction:
- * a move that was interrupted can be begun again. The source is read in one snapshot.
+ * Copies every row into a database that has our tables and no rows, from one snapshot of the source. Our own tables
+ * come last in one transaction, so that an interrupted move can be repeated.
  */
-export async function moveDatabase(options: MoveOptions): Promise<Moved> {
-  const source = await opened(options.sourceUrl);
-  const targets: Target[] = [];
+export async function moveDatabase(options: MoveOptions): Promise<MoveTotals> {
+  const source = await connect(options.sourceUrl);
+  const targets: MoveTarget[] = [];
   try {
-    // Rows of an extension are written under its login, as checks of its tables run with the rights of the writer.
+    // Rows of an extension are written under its login, since checks of its tables run with the writer's rights.
     for (const { schema, targetUrl } of options.extensions)
-      targets.push({ client: await opened(targetUrl), schemas: [schema] });
-    const own = { client: await opened(options.targetUrl), schemas: OWN_SCHEMAS };
-    targets.push(own);
+      targets.push({ client: await connect(targetUrl), schemas: [schema] });
+    const ownTarget = { client: await connect(options.targetUrl), schemas: OWN_SCHEMAS };
+    targets.push(ownTarget);
     await source.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const moved = { tables: 0, rows: 0 };
+    const totals = { tables: 0, rows: 0 };
     for (const { client, schemas } of targets) {
       const part = await new Move(source, client, schemas, options.report).run();
-      if (client === own.client) await renumberOutbox(client);
+      if (client === ownTarget.client) await renumberOutbox(client);
       await client.query('COMMIT');
-      moved.tables += part.tables;
-      moved.rows += part.rows;
+      totals.tables += part.tables;
+      totals.rows += part.rows;
     }
-    await own.client.query('ANALYZE');
-    return moved;
+    await ownTarget.client.query('ANALYZE');
+    return totals;
   } finally {
-    // A copy may be under way: the servers undo what is not committed.
+    // A copy might still be running: the servers undo what is not committed.
     await Promise.allSettled([source, ...targets.map(({ client }) => client)].map((client) => client.end()));
   }
 }
 
-/** A connection to the target, and the schemas whose tables its login owns. */
-interface Target {
+interface MoveTarget {
   readonly client: Client;
   readonly schemas: readonly string[];
 }
 
-async function opened(connectionString: string): Promise<Client> {
+async function connect(connectionString: string): Promise<Client> {
   const client = new Client({
     connectionString,
     application_name: 'switchboard-move',
@@ -107,59 +106,66 @@ class Move {
     private readonly report: MoveOptions['report'],
   ) {}
 
-  async run(): Promise<Moved> {
+  async run(): Promise<MoveTotals> {
     const tables = await tablesIn(this.source, this.schemas);
     await this.target.query('BEGIN');
     await this.addPartitions(tables);
-    this.refuseOthers(tables, await tablesIn(this.target, this.schemas));
-    const held = new Map<string, HeldOff>();
+    this.assertSameTables(tables, await tablesIn(this.target, this.schemas));
+    const deferred = new Map<string, DeferredObjects>();
     for (const schema of this.schemas)
-      held.set(schema, {
+      deferred.set(schema, {
         foreignKeys: await foreignKeysIn(this.target, schema),
         indexes: await indexesIn(this.target, schema),
-        triggered: await triggeredIn(this.target, schema),
+        triggered: await tablesWithTriggers(this.target, schema),
       });
-    for (const schema of this.schemas) await this.open(schema, tables, held.get(schema)!);
+    for (const schema of this.schemas) await this.prepareSchema(schema, tables, deferred.get(schema)!);
     let rows = 0;
     for (const table of tables) rows += await this.copy(table);
     await this.compare(tables);
-    for (const schema of this.schemas) await this.close(schema, held.get(schema)!);
+    for (const schema of this.schemas) await this.restoreSchema(schema, deferred.get(schema)!);
     return { tables: tables.length, rows };
   }
 
-  /** Months that have gone by, or are to come, have partitions that a new database lacks. */
-  private async addPartitions(tables: readonly TableFacts[]): Promise<void> {
-    const there = new Set((await tablesIn(this.target, this.schemas)).map(({ place }) => place));
+  /** Creates partitions of past and future months that a new database lacks. */
+  private async addPartitions(tables: readonly TableDescription[]): Promise<void> {
+    const existing = new Set((await tablesIn(this.target, this.schemas)).map(({ place }) => place));
     for (const { place, partitionOf, bound } of tables)
-      if (partitionOf !== null && bound !== null && !there.has(place))
+      if (partitionOf !== null && bound !== null && !existing.has(place))
         await this.target.query(`CREATE TABLE ${place} PARTITION OF ${partitionOf} ${bound}`);
   }
 
-  private refuseOthers(tables: readonly TableFacts[], there: readonly TableFacts[]): void {
-    const known = new Map(there.map(({ place, columns }) => [place, columns.join()]));
+  private assertSameTables(
+    tables: readonly TableDescription[],
+    targetTables: readonly TableDescription[],
+  ): void {
+    const targetColumns = new Map(targetTables.map(({ place, columns }) => [place, columns.join()]));
     for (const { place, columns } of tables) {
-      if (!known.has(place)) throw new Error(`The target has no table ${place}, which the source has.`);
-      if (known.get(place) !== columns.join())
+      if (!targetColumns.has(place))
+        throw new Error(`The target has no table ${place}, which the source has.`);
+      if (targetColumns.get(place) !== columns.join())
         throw new Error(`The table ${place} has other columns at the target than at the source.`);
     }
   }
 
-  /** Rows come in any order, triggers had their say when they were written, and indexes are quicker made at the end. */
-  private async open(
+  /** Rows arrive in any order, triggers ran when they were first written, and indexes are built faster at the end. */
+  private async prepareSchema(
     schema: string,
-    tables: readonly TableFacts[],
-    { foreignKeys, indexes, triggered }: HeldOff,
+    tables: readonly TableDescription[],
+    { foreignKeys, indexes, triggered }: DeferredObjects,
   ): Promise<void> {
     for (const { table, name } of foreignKeys)
       await this.target.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
     for (const { place } of indexes) await this.target.query(`DROP INDEX ${place}`);
     for (const table of triggered) await this.target.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-    const places = of(schema, tables).map(({ place }) => place);
-    if (places.length > 0) await this.target.query(`TRUNCATE ${places.join(', ')}`);
+    const tableNames = tablesOfSchema(schema, tables).map(({ place }) => place);
+    if (tableNames.length > 0) await this.target.query(`TRUNCATE ${tableNames.join(', ')}`);
   }
 
-  /** Foreign keys are checked as they are made. */
-  private async close(schema: string, { foreignKeys, indexes, triggered }: HeldOff): Promise<void> {
+  /** Foreign keys are checked when they are created. */
+  private async restoreSchema(
+    schema: string,
+    { foreignKeys, indexes, triggered }: DeferredObjects,
+  ): Promise<void> {
     for (const { place, value } of await sequencesIn(this.source, [schema]))
       if (value !== null && !TAP_TABLES.some((table) => place.startsWith(`public.${table}_`)))
         await this.target.query('SELECT setval($1::regclass, $2, true)', [place, value]);
@@ -169,12 +175,12 @@ class Move {
       await this.target.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
   }
 
-  private async copy({ place, columns, estimatedRows }: TableFacts): Promise<number> {
+  private async copy({ place, columns, estimatedRows }: TableDescription): Promise<number> {
     const startedMs = monotonicMs();
     let rows = 0;
-    const tell = (step: MoveProgress['step']): void =>
+    const reportStep = (step: MoveProgress['step']): void =>
       this.report({ step, table: place, rows, milliseconds: monotonicMs() - startedMs });
-    const timer = setInterval(() => tell('copies'), REPORT_EVERY_MS);
+    const timer = setInterval(() => reportStep('copies'), REPORT_EVERY_MS);
     const list = columns.length === 0 ? '' : `(${columns.join(', ')})`;
     try {
       await copyRows(
@@ -186,19 +192,22 @@ class Move {
     } finally {
       clearInterval(timer);
     }
-    if (rows > 0 || estimatedRows > 0) tell('copied');
+    if (rows > 0 || estimatedRows > 0) reportStep('copied');
     return rows;
   }
 
-  private async compare(tables: readonly TableFacts[]): Promise<void> {
+  private async compare(tables: readonly TableDescription[]): Promise<void> {
     for (const table of tables) {
       const startedMs = monotonicMs();
-      const [ours, theirs] = await Promise.all([digestOf(this.source, table), digestOf(this.target, table)]);
-      if (ours.rows !== theirs.rows || ours.sum !== theirs.sum)
+      const [sourceDigest, targetDigest] = await Promise.all([
+        digestOf(this.source, table),
+        digestOf(this.target, table),
+      ]);
+      if (sourceDigest.rows !== targetDigest.rows || sourceDigest.sum !== targetDigest.sum)
         throw new Error(
-          `The table ${table.place} is not the same at the target: ${ours.rows} rows here, ${theirs.rows} there.`,
+          `The table ${table.place} is not the same at the target: ${sourceDigest.rows} rows here, ${targetDigest.rows} there.`,
         );
-      const rows = Number(ours.rows);
+      const rows = Number(sourceDigest.rows);
       if (rows > 0)
         this.report({
           step: 'same',
@@ -210,5 +219,5 @@ class Move {
   }
 }
 
-const of = (schema: string, tables: readonly TableFacts[]): readonly TableFacts[] =>
+const tablesOfSchema = (schema: string, tables: readonly TableDescription[]): readonly TableDescription[] =>
   tables.filter((table) => table.schema === schema);

@@ -6,37 +6,36 @@ import {
   type Carrier,
   Connection,
   connectorTo,
-  type Destination,
-  type Owner,
-  readingFrom,
+  type ConnectDestination,
+  type ConnectionOwner,
+  attachReader,
   secureConnectorTo,
   type WireCall,
 } from '../wire';
 import type { Proxy } from './proxy';
 import { problemOf, tunnelThrough } from './tunnel';
 
-/** How one origin is reached. */
-export interface Route {
+export interface OriginRoute {
   readonly origin: URL;
   readonly timeoutMs: number;
   readonly proxy: Proxy | null;
-  /** What the proxy is trusted by. */
+  /** Trusted certificates for the proxy itself. */
   readonly proxyContext: SecureContext | undefined;
   readonly secureContext: SecureContext | undefined;
-  readonly lookup: Destination['lookup'];
-  /** Throws where the origin may not be connected to. */
+  readonly lookup: ConnectDestination['lookup'];
+  /** Throws if the origin must not be connected to. */
   check(): Promise<void>;
 }
 
-/** Opens the connections to one origin. What is the same for all of them is made once. */
-export class Router {
+/** Opens the connections to one origin. Everything that they share is created once. */
+export class OriginConnector {
   readonly secure: ReturnType<typeof secureConnectorTo>;
-  /** A proxy passes on requests for plain origins: then it is what is connected to. */
+  /** A proxy forwards requests for plain origins: connections then go to the proxy. */
   readonly plain: ReturnType<typeof connectorTo>;
   readonly isForwarded: boolean;
   readonly isEncrypted: boolean;
 
-  constructor(readonly route: Route) {
+  constructor(readonly route: OriginRoute) {
     const { origin, proxy, timeoutMs, lookup, secureContext, proxyContext } = route;
     const isSecure = origin.protocol === 'https:';
     this.isForwarded = proxy !== null && !isSecure;
@@ -50,22 +49,22 @@ export class Router {
   }
 }
 
-/** A connection through a proxy, or with certificates of its own. */
+/** A connection through a proxy, or with its own certificates. */
 export class EgressConnection implements Carrier {
   private inner: Connection | null = null;
   private readonly ending = new AbortController();
-  private readonly late: NodeJS.Timeout;
-  /** It is open, or never will be. */
-  private isOver = false;
+  private readonly timer: NodeJS.Timeout;
+  /** True once the connection is open, or never will be. */
+  private isSettled = false;
   private isReported = false;
 
   constructor(
-    private readonly router: Router,
-    private readonly owner: Owner,
+    private readonly connector: OriginConnector,
+    private readonly owner: ConnectionOwner,
   ) {
-    const { timeoutMs, proxy } = router.route;
+    const { timeoutMs, proxy } = connector.route;
     const through = proxy === null ? '' : ` through the proxy ${proxy.host}`;
-    this.late = setTimeout(
+    this.timer = setTimeout(
       () => this.giveUp(new SupplierDeadline(`took no connection${through} within`, timeoutMs)),
       timeoutMs,
     );
@@ -90,46 +89,50 @@ export class EgressConnection implements Carrier {
   }
 
   private async connect(): Promise<void> {
-    const { route, isForwarded, isEncrypted, secure, plain } = this.router;
+    const { route, isForwarded, isEncrypted, secure, plain } = this.connector;
     if (route.proxy !== null) await route.check();
-    if (this.isOver) return;
+    if (this.isSettled) return;
     if (route.origin.protocol !== 'https:' || isForwarded) {
-      this.inner = new Connection(plain, isEncrypted, this.within());
+      this.inner = new Connection(plain, isEncrypted, this.ownerOfInner());
       return;
     }
     const tunnel = await this.tunnel();
-    if (this.isOver) return void tunnel?.destroy();
-    this.inner = new Connection((reading) => readingFrom(secure(tunnel), reading), true, this.within());
+    if (this.isSettled) return void tunnel?.destroy();
+    this.inner = new Connection(
+      (reading) => attachReader(secure(tunnel), reading),
+      true,
+      this.ownerOfInner(),
+    );
   }
 
   private tunnel(): Promise<Socket | undefined> {
-    const { proxy, origin, timeoutMs, proxyContext: secureContext } = this.router.route;
+    const { proxy, origin, timeoutMs, proxyContext: secureContext } = this.connector.route;
     if (proxy === null) return Promise.resolve(undefined);
     const target = `${origin.hostname}:${origin.port || '443'}`;
     return tunnelThrough({ proxy, target, secureContext, timeoutMs, signal: this.ending.signal });
   }
 
-  /** The connection within tells of itself as of this one. */
-  private within(): Owner {
+  /** Makes the inner connection report as this one. */
+  private ownerOfInner(): ConnectionOwner {
     const { owner } = this;
     return {
       get restMs() {
         return owner.restMs;
       },
-      opened: () => {
-        this.isOver = true;
-        clearTimeout(this.late);
-        owner.opened(this);
+      onOpened: () => {
+        this.isSettled = true;
+        clearTimeout(this.timer);
+        owner.onOpened(this);
       },
-      freed: () => owner.freed(this),
-      closed: (_, wasOpen, failure) => this.report(wasOpen, failure),
-      strayed: () => owner.strayed(),
+      onFreed: () => owner.onFreed(this),
+      onClosed: (_, wasOpen, failure) => this.report(wasOpen, failure),
+      onUnsolicited: () => owner.onUnsolicited(),
     };
   }
 
-  /** It does not come to be open. */
+  /** Ends a connection that does not open. */
   private giveUp(error: Error): void {
-    if (this.isOver) return;
+    if (this.isSettled) return;
     this.ending.abort(error);
     this.report(false, error);
     this.inner?.destroy();
@@ -137,15 +140,17 @@ export class EgressConnection implements Carrier {
 
   private report(wasOpen: boolean, failure: Error | null): void {
     if (this.isReported) return;
-    this.isOver = this.isReported = true;
-    clearTimeout(this.late);
-    this.owner.closed(this, wasOpen, wasOpen || failure === null ? failure : this.toldOf(failure));
+    this.isSettled = this.isReported = true;
+    clearTimeout(this.timer);
+    this.owner.onClosed(this, wasOpen, wasOpen || failure === null ? failure : this.reportedFailure(failure));
   }
 
-  /** Where a proxy is all that is connected to, it is the one that failed. */
-  private toldOf(failure: Error): Error {
-    const { isForwarded, route } = this.router;
-    const isOurs = failure instanceof SupplierDeadline || failure instanceof AddressRefused;
-    return isForwarded && !isOurs ? new ProxyFailed(route.proxy!.host, problemOf(failure), failure) : failure;
+  /** If connections go only to a proxy, the proxy is the one that failed. */
+  private reportedFailure(failure: Error): Error {
+    const { isForwarded, route } = this.connector;
+    const isOwnFailure = failure instanceof SupplierDeadline || failure instanceof AddressRefused;
+    return isForwarded && !isOwnFailure
+      ? new ProxyFailed(route.proxy!.host, problemOf(failure), failure)
+      : failure;
   }
 }

@@ -8,20 +8,20 @@ import type {
   SupplierRequest,
   SupplierTransport,
 } from '../supplier-transport';
-import { type Opener, type PoolSettings, type Way, WireTransport } from '../wire-transport';
-import { EgressConnection, Router } from './egress-connection';
+import { type Opener, type PoolSettings, type IndirectRoute, WireTransport } from '../wire-transport';
+import { EgressConnection, OriginConnector } from './egress-connection';
 import type { Proxy } from './proxy';
 import { refusalOf } from './tunnel';
 
-/** What differs from a direct connection. */
-export interface Needs {
+/** Differences from a direct connection. */
+export interface EgressNeeds {
   readonly proxy: Proxy | null;
   readonly proxyContext: SecureContext | undefined;
   readonly secureContext: SecureContext | undefined;
 }
 
 /**
- * Reaches suppliers through proxies or with other certificates. Tunnels are undici's; the parser of responses, pools and
+ * Reaches suppliers through proxies or with other certificates. Tunnels are undici's; the response parser, pools and
  * deadlines are those of direct connections.
  */
 export class EgressTransport implements SupplierTransport {
@@ -30,35 +30,35 @@ export class EgressTransport implements SupplierTransport {
   constructor(
     private readonly settings: PoolSettings,
     private readonly guard: AddressGuard,
-    private readonly needs: Needs,
+    private readonly needs: EgressNeeds,
   ) {
-    const way: Way = {
+    const route: IndirectRoute = {
       openerTo: (origin) => this.openerTo(origin),
       targetOf: (url) => `${this.isForwarded(url) ? url.origin : ''}${url.pathname}${url.search}`,
     };
-    this.wire = new WireTransport(settings, guard, way);
+    this.wire = new WireTransport(settings, guard, route);
   }
 
   dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
     const { proxy } = this.needs;
     if (proxy === null || !this.isForwarded(request.url)) return this.wire.dispatch(request, handler);
-    const forwarded = new ForwardedAnswer(proxy, request.url, handler);
+    const forwarded = new ForwardedResponse(proxy, request.url, handler);
     const headers = { ...request.headers, ...proxy.headers };
     return (forwarded.call = this.wire.dispatch({ ...request, headers }, forwarded));
   }
 
-  /** Opens a connection as far as the handshake, and closes it; nothing is sent. */
-  tryOpening(origin: URL): Promise<void> {
+  /** Opens a connection up to the handshake, and closes it; nothing is sent. */
+  tryConnecting(origin: URL): Promise<void> {
     return new Promise((resolve, reject) => {
       const connection = this.openerTo(origin).open({
         restMs: 0,
-        opened: () => {
+        onOpened: () => {
           resolve();
           setImmediate(() => connection.destroy());
         },
-        freed: () => undefined,
-        closed: (_, __, failure) => reject(failure ?? new SupplierClosed()),
-        strayed: () => undefined,
+        onFreed: () => undefined,
+        onClosed: (_, __, failure) => reject(failure ?? new SupplierClosed()),
+        onUnsolicited: () => undefined,
       });
     });
   }
@@ -67,26 +67,26 @@ export class EgressTransport implements SupplierTransport {
     this.wire.close();
   }
 
-  /** As is customary, a proxy passes on what is plain, and connects to the rest. */
+  /** As is customary, a proxy forwards plain requests, and tunnels the rest. */
   private isForwarded({ protocol }: URL): boolean {
     return this.needs.proxy !== null && protocol === 'http:';
   }
 
   private openerTo(origin: URL): Opener {
     const { guard, needs } = this;
-    const router = new Router({
+    const connector = new OriginConnector({
       ...needs,
       origin,
       timeoutMs: this.settings.supplierConnectTimeoutMs,
       lookup: needs.proxy === null ? guard.lookupFor(origin) : undefined,
       check: () => guard.checkBehindProxy(origin),
     });
-    return { open: (owner) => new EgressConnection(router, owner) };
+    return { open: (owner) => new EgressConnection(connector, owner) };
   }
 }
 
-/** What a proxy answers for itself is not taken for the supplier's answer. */
-class ForwardedAnswer implements SupplierHandler {
+/** Keeps a proxy's own responses apart from the supplier's. */
+class ForwardedResponse implements SupplierHandler {
   call: SupplierCall | null = null;
 
   constructor(

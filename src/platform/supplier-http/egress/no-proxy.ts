@@ -1,21 +1,21 @@
 import type { BlockList } from 'node:net';
 import { familyOf, listOf } from '../address-ranges';
 
-interface Entry {
+interface NoProxyEntry {
   readonly port: number | undefined;
-  /** A name stands for all below it, too. */
+  /** A name also matches all its subdomains. */
   readonly name: string;
   readonly networks: BlockList | undefined;
 }
 
 /**
- * The hosts that are reached without a proxy, by the rules of curl (https://curl.se/docs/manpage.html, `--noproxy`)
- * and, for ports and stars, of Go (https://pkg.go.dev/golang.org/x/net/http/httpproxy).
+ * Hosts that are reached without a proxy, by the rules of curl (https://curl.se/docs/manpage.html, `--noproxy`) and,
+ * for ports and stars, of Go (https://pkg.go.dev/golang.org/x/net/http/httpproxy).
  */
 export class NoProxy {
-  private readonly entries: readonly Entry[];
+  private readonly entries: readonly NoProxyEntry[];
   private readonly isEverything: boolean;
-  /** These entries stand for nothing. */
+  /** Entries that cannot be parsed and match nothing. */
   readonly unreadable: readonly string[];
 
   constructor(text: string) {
@@ -28,7 +28,7 @@ export class NoProxy {
 
   has(hostname: string, port: number): boolean {
     if (this.isEverything) return true;
-    const host = bare(hostname).toLowerCase();
+    const host = withoutBrackets(hostname).toLowerCase();
     const family = familyOf(host);
     return this.entries.some(({ name, networks, port: only }) => {
       if (only !== undefined && only !== port) return false;
@@ -38,16 +38,16 @@ export class NoProxy {
   }
 }
 
-function entryOf(word: string): Entry | undefined {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(word) ?? [];
+function entryOf(text: string): NoProxyEntry | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = digits === undefined ? undefined : Number(digits);
-  const host = bare(bracketed ?? plain ?? word);
+  const host = withoutBrackets(bracketed ?? plain ?? text);
   const [address = '', length, ...rest] = host.split('/');
   const family = familyOf(address);
   if (family !== undefined) {
-    const widest = family === 'ipv4' ? 32 : 128;
-    const prefix = Number(length ?? widest);
-    if (rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)) || prefix > widest)
+    const maxPrefix = family === 'ipv4' ? 32 : 128;
+    const prefix = Number(length ?? maxPrefix);
+    if (rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)) || prefix > maxPrefix)
       return undefined;
     return { port, name: '', networks: listOf([{ address, prefix, family }]) };
   }
@@ -55,4 +55,4 @@ function entryOf(word: string): Entry | undefined {
   return /^[a-z0-9_.-]+$/.test(name) ? { port, name, networks: undefined } : undefined;
 }
 
-const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');

@@ -1,8 +1,6 @@
-/** A proxy, as it is connected to and spoken to. */
 export class Proxy {
-  /** Without credentials, as it may be told. */
+  /** Without credentials, so that it can be shown. */
   readonly origin: URL;
-  /** It is asked with these headers. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(address: string) {

@@ -7,35 +7,35 @@ import { openTo } from '../wire';
 import type { Proxy } from './proxy';
 import { undici } from './undici';
 
-interface Tunnel {
+interface TunnelOptions {
   readonly proxy: Proxy;
-  /** Host and port, as the proxy is to connect to them. */
+  /** Host and port for the proxy to connect to. */
   readonly target: string;
-  /** The proxy's own certificate is judged by it. */
+  /** Used to verify the proxy's own certificate. */
   readonly secureContext: SecureContext | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-type Giving = Parameters<typeof openTo>[1];
+type SocketCallback = Parameters<typeof openTo>[1];
 
-const MOST_HEAD_BYTES = 16 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
 
-/** Has a proxy connect to an address (RFC 9110, section 9.3.6), and answers what the two ends speak over. */
+/** Has a proxy connect to an address (RFC 9110, section 9.3.6), and returns the socket for the two ends. */
 export async function tunnelThrough({
   proxy,
   target,
   secureContext,
   timeoutMs,
   signal,
-}: Tunnel): Promise<Socket> {
+}: TunnelOptions): Promise<Socket> {
   const { Client } = await undici();
   signal.throwIfAborted();
   const { origin } = proxy;
   const client = new Client(origin, {
-    connect: (_, give) => openTo({ origin, timeoutMs, secureContext }, give as Giving),
+    connect: (_, callback) => openTo({ origin, timeoutMs, secureContext }, callback as SocketCallback),
     headersTimeout: 0,
-    maxHeaderSize: MOST_HEAD_BYTES,
+    maxHeaderSize: MAX_HEAD_BYTES,
   });
   const giveUp = (): void => void client.destroy(signal.reason as Error);
   signal.addEventListener('abort', giveUp);
@@ -51,12 +51,12 @@ export async function tunnelThrough({
     throw new ProxyFailed(proxy.host, problemOf(error), error);
   } finally {
     signal.removeEventListener('abort', giveUp);
-    // What was handed over is no longer the client's.
+    // The socket that was handed over no longer belongs to the client.
     void client.destroy();
   }
 }
 
-/** Its errors are told by what is spoken over it. */
+/** Errors of the tunnel are reported by the protocol on top of it. */
 const asSocket = (tunnel: Duplex): Socket => tunnel.on('error', () => undefined) as Socket;
 
 export function refusalOf(status: number, target: string): string {
@@ -68,6 +68,6 @@ export function refusalOf(status: number, target: string): string {
 export function problemOf(error: unknown): string {
   const code = errorCode(error);
   if (code === 'UND_ERR_SOCKET') return 'closed the connection';
-  const words = error instanceof Error ? error.message : String(error);
-  return `cannot be used (${code === 'unknown' || words.includes(code) ? words : `${code}: ${words}`})`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `cannot be used (${code === 'unknown' || message.includes(code) ? message : `${code}: ${message}`})`;
 }

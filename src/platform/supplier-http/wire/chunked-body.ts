@@ -2,10 +2,9 @@ import { isValidHeaderValue } from '../../../kernel';
 import { BrokenAnswer } from '../errors';
 import { headersIn } from './header-lines';
 
-/** No chunk is larger than this many hexadecimal digits can say. */
-const MOST_DIGITS = 8;
-const MOST_EXTENSION_BYTES = 256;
-const MOST_TRAILER_BYTES = 16 * 1024;
+const MAX_DIGITS = 8;
+const MAX_EXTENSION_BYTES = 256;
+const MAX_TRAILER_BYTES = 16 * 1024;
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -27,12 +26,11 @@ type State =
   | 'last-lf'
   | 'over';
 
-/** A chunked body, in reads of any size. */
 export class ChunkedBody {
   private state: State = 'size';
   private size = 0;
   private digits = 0;
-  /** The text stands beside the chunks on the line that is being read, and in all trailers. */
+  /** Text outside the chunks: that of the current line, and of all trailers. */
   private line = '';
   private trailers = 0;
   private piece: Buffer | null = null;
@@ -41,23 +39,21 @@ export class ChunkedBody {
     return this.state === 'over';
   }
 
-  /** The bytes of the last read are given once: they are not kept here. */
-  take(): Buffer | null {
+  /** Returns the bytes of the last read, once. */
+  takePiece(): Buffer | null {
     const { piece } = this;
     this.piece = null;
     return piece;
   }
 
-  begin(): void {
+  reset(): void {
     this.state = 'size';
     this.size = this.digits = this.trailers = 0;
     this.line = '';
   }
 
-  /**
-   * Answers how far it read: to the end of one chunk, or of all that have come together, which then make one piece.
-   */
-  read(memory: Buffer, from: number, to: number, oneByOne: boolean): number {
+  /** Returns the offset reached: the end of one chunk, or of all chunks read, which then make one piece. */
+  read(memory: Buffer, from: number, to: number, isOneByOne: boolean): number {
     let gathered: Buffer | null = null;
     let filled = 0;
     let at = from;
@@ -68,20 +64,20 @@ export class ChunkedBody {
         continue;
       }
       const length = Math.min(this.size, to - at);
-      gathered ??= Buffer.allocUnsafe(oneByOne ? length : to - at);
+      gathered ??= Buffer.allocUnsafe(isOneByOne ? length : to - at);
       memory.copy(gathered, filled, at, at + length);
       filled += length;
       at += length;
       this.size -= length;
       if (this.size > 0) continue;
       this.state = 'data-cr';
-      if (oneByOne) break;
+      if (isOneByOne) break;
     }
     this.piece = filled === gathered?.length ? gathered : (gathered?.subarray(0, filled) ?? null);
     return at;
   }
 
-  /** It reads one byte of what stands between the chunks. */
+  /** Reads one byte outside the chunks. */
   private step(byte: number): void {
     switch (this.state) {
       case 'size':
@@ -118,7 +114,7 @@ export class ChunkedBody {
 
   private stepSize(byte: number): void {
     const value = hexValue(byte);
-    if (value !== -1 && this.digits < MOST_DIGITS) {
+    if (value !== -1 && this.digits < MAX_DIGITS) {
       this.size = this.size * 16 + value;
       this.digits += 1;
       return;
@@ -128,16 +124,16 @@ export class ChunkedBody {
     else this.stepBlanks(byte);
   }
 
-  /** Blanks behind a size only lead to an extension. */
+  /** Blanks after a size only lead to an extension. */
   private stepBlanks(byte: number): void {
     if (byte === SEMICOLON) this.state = 'extension';
-    else if ((byte === SPACE || byte === TAB) && this.gather(byte) <= MOST_EXTENSION_BYTES)
+    else if ((byte === SPACE || byte === TAB) && this.gather(byte) <= MAX_EXTENSION_BYTES)
       this.state = 'size-blanks';
     else throw new BrokenAnswer('a chunk has no size');
   }
 
   private stepExtension(byte: number): void {
-    if (byte !== CR) return void this.bounded(this.gather(byte), MOST_EXTENSION_BYTES);
+    if (byte !== CR) return void this.assertWithin(this.gather(byte), MAX_EXTENSION_BYTES);
     if (!isValidHeaderValue(this.line))
       throw new BrokenAnswer('an extension has characters that none may have');
     this.state = 'size-end';
@@ -147,7 +143,7 @@ export class ChunkedBody {
     this.trailers += 1;
     this.state = byte === CR ? 'trailer-end' : 'trailer';
     if (byte !== CR) this.gather(byte);
-    this.bounded(this.trailers, MOST_TRAILER_BYTES);
+    this.assertWithin(this.trailers, MAX_TRAILER_BYTES);
   }
 
   private gather(byte: number): number {
@@ -156,12 +152,12 @@ export class ChunkedBody {
     return this.line.length;
   }
 
-  private bounded(bytes: number, most: number): void {
-    if (bytes > most) throw new BrokenAnswer('what stands beside its chunks does not end');
+  private assertWithin(bytes: number, max: number): void {
+    if (bytes > max) throw new BrokenAnswer('what stands beside its chunks does not end');
   }
 
-  private expect(byte: number, wanted: number, next: State): void {
-    if (byte !== wanted) throw new BrokenAnswer('a chunk does not end where it should');
+  private expect(byte: number, expected: number, next: State): void {
+    if (byte !== expected) throw new BrokenAnswer('a chunk does not end where it should');
     this.state = next;
   }
 }

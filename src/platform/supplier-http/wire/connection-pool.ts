@@ -1,114 +1,112 @@
 import { monotonicMs } from '../../../kernel';
-import type { Carrier, Owner } from './connection';
+import type { Carrier, ConnectionOwner } from './connection';
 import type { WireCall } from './wire-call';
 
 const SWEEP_MS = 1_000;
-/** For so long no connection carries a second call, once one brought an answer that nobody had asked for. */
+/** After an unsolicited response, connections of an origin carry only one call each for this time. */
 const DISTRUST_MS = 600_000;
 
-/** An origin that has not answered so often yet has its connections rest so many times as long. */
-const FIRST_ANSWERS = 100;
-const FIRST_RESTS = 20;
+/** Number of responses below which an origin's connections rest longer, and the factor. */
+const COLD_RESPONSES = 100;
+const COLD_REST_FACTOR = 20;
 
 export interface PoolTerms {
-  readonly open: (owner: Owner) => Carrier;
+  readonly open: (owner: ConnectionOwner) => Carrier;
   readonly connections: number;
-  /** A connection rests so long after an answer. */
   readonly restMs: number;
-  /** It is looked at before each connection. */
   readonly check: () => Error | null;
 }
 
-/** The connections to one origin: a bounded number, each with one call at a time; further calls wait. */
-export class ConnectionPool implements Owner {
+/** A bounded number of connections to one origin, each with one call at a time; further calls wait. */
+export class ConnectionPool implements ConnectionOwner {
   private readonly connections = new Set<Carrier>();
-  /** The one that was used last comes last. */
+  /** Sorted by last use, the most recent last. */
   private idle: Carrier[] = [];
   private waiting: WireCall[] = [];
   private opening = 0;
-  private answers = 0;
-  private isDue = false;
+  private responseCount = 0;
+  private isScheduled = false;
   private distrustedUntil = 0;
-  private resting: NodeJS.Timeout | undefined;
+  private restTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
-  private sweeping: NodeJS.Timeout | undefined;
+  private sweepTimer: NodeJS.Timeout | undefined;
 
   constructor(private readonly terms: PoolTerms) {}
 
   /**
-   * Sends a call once a connection is free, and after one more turn of the event loop. Unsolicited bytes are then
-   * read before the call, and a closed connection is not used.
+   * Sends a call once a connection is free, after one more turn of the event loop. Unsolicited bytes are then read
+   * before the call, and a closed connection is not used.
    */
   send(call: WireCall): void {
-    if (this.isClosed) return call.fail(closed());
+    if (this.isClosed) return call.fail(closedError());
     this.waiting.push(call);
     this.schedule();
   }
 
   close(): void {
     this.isClosed = true;
-    clearTimeout(this.sweeping);
-    clearTimeout(this.resting);
-    for (const call of this.waiting.splice(0)) call.fail(closed());
-    for (const connection of this.connections) connection.destroy(closed());
+    clearTimeout(this.sweepTimer);
+    clearTimeout(this.restTimer);
+    for (const call of this.waiting.splice(0)) call.fail(closedError());
+    for (const connection of this.connections) connection.destroy(closedError());
   }
 
-  opened(connection: Carrier): void {
+  onOpened(connection: Carrier): void {
     this.opening -= 1;
     this.idle.push(connection);
-    this.becameIdle();
+    this.onIdle();
   }
 
-  freed(connection: Carrier): void {
-    this.answers += 1;
+  onFreed(connection: Carrier): void {
+    this.responseCount += 1;
     if (this.isDistrusted) return connection.destroy();
     this.idle.push(connection);
-    this.becameIdle();
+    this.onIdle();
   }
 
-  /** An origin that answers twice may do so again: then every call gets a connection of its own. */
-  strayed(): void {
+  /** An origin that responded twice might do so again: every call then gets a connection of its own. */
+  onUnsolicited(): void {
     this.distrustedUntil = monotonicMs() + DISTRUST_MS;
     for (const connection of this.idle.splice(0)) connection.destroy();
   }
 
   get restMs(): number {
-    return this.terms.restMs * (this.answers < FIRST_ANSWERS ? FIRST_RESTS : 1);
+    return this.terms.restMs * (this.responseCount < COLD_RESPONSES ? COLD_REST_FACTOR : 1);
   }
 
   private get isDistrusted(): boolean {
     return monotonicMs() < this.distrustedUntil;
   }
 
-  private becameIdle(): void {
+  private onIdle(): void {
     if (this.waiting.length > 0) this.schedule();
-    this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS).unref();
+    this.sweepTimer ??= setTimeout(() => this.sweep(), SWEEP_MS).unref();
   }
 
-  closed(connection: Carrier, wasOpen: boolean, failure: Error | null): void {
+  onClosed(connection: Carrier, wasOpen: boolean, failure: Error | null): void {
     this.connections.delete(connection);
-    const place = this.idle.indexOf(connection);
-    if (place !== -1) this.idle.splice(place, 1);
+    const index = this.idle.indexOf(connection);
+    if (index !== -1) this.idle.splice(index, 1);
     if (!wasOpen) this.opening -= 1;
-    // The call that has waited longest counted on this connection.
+    // The call that has waited longest relied on this connection.
     if (failure !== null) this.next()?.fail(failure);
     if (this.waiting.length > 0) this.schedule();
   }
 
   private schedule(): void {
-    if (this.isDue) return;
-    this.isDue = true;
+    if (this.isScheduled) return;
+    this.isScheduled = true;
     // Sockets are read between two immediates, not before the first.
-    setImmediate(() => setImmediate(() => this.hand()));
+    setImmediate(() => setImmediate(() => this.assignConnections()));
   }
 
-  /** Hands out free connections in the order in which they are waited for, and opens what is missing. */
-  private hand(): void {
-    this.isDue = false;
+  /** Assigns free connections in the order of waiting, and opens missing ones. */
+  private assignConnections(): void {
+    this.isScheduled = false;
     while (this.waiting.length > 0) {
       const connection = this.nextUsable();
       if (connection === null) break;
-      const call = this.nextWanted();
+      const call = this.nextConfirmed();
       if (call === undefined) {
         this.idle.push(connection);
         break;
@@ -121,12 +119,12 @@ export class ConnectionPool implements Owner {
     this.waitForRest();
   }
 
-  /** Where no more connections may be opened, calls wait for the one that has rested longest. */
+  /** If no more connections can be opened, calls wait for the one that has rested longest. */
   private waitForRest(): void {
     if (this.idle.length === 0 || this.opening >= this.waiting.length) return;
     const restMs = Math.min(...this.idle.map((connection) => connection.restMs));
-    this.resting ??= setTimeout(() => {
-      this.resting = undefined;
+    this.restTimer ??= setTimeout(() => {
+      this.restTimer = undefined;
       this.schedule();
     }, restMs).unref();
   }
@@ -138,17 +136,17 @@ export class ConnectionPool implements Owner {
     this.connections.add(this.terms.open(this));
   }
 
-  /** The call that has waited longest. */
+  /** Returns the call that has waited longest. */
   private next(): WireCall | undefined {
     for (let call = this.waiting.shift(); ; call = this.waiting.shift())
       if (call?.isOver !== true) return call;
   }
 
-  private nextWanted(): WireCall | undefined {
-    for (let call = this.next(); ; call = this.next()) if (call?.isWanted() !== false) return call;
+  private nextConfirmed(): WireCall | undefined {
+    for (let call = this.next(); ; call = this.next()) if (call?.confirmStart() !== false) return call;
   }
 
-  /** It is the one of those that have rested that was used last. */
+  /** Returns the most recently used connection that has rested. */
   private nextUsable(): Carrier | null {
     for (let at = this.idle.length - 1; at >= 0; at -= 1) {
       const connection = this.idle[at]!;
@@ -161,10 +159,10 @@ export class ConnectionPool implements Owner {
   }
 
   private sweep(): void {
-    this.sweeping = undefined;
+    this.sweepTimer = undefined;
     for (const connection of this.idle) if (!connection.isUsable) connection.destroy();
-    if (this.connections.size > 0) this.sweeping = setTimeout(() => this.sweep(), SWEEP_MS).unref();
+    if (this.connections.size > 0) this.sweepTimer = setTimeout(() => this.sweep(), SWEEP_MS).unref();
   }
 }
 
-const closed = (): Error => new Error('the connections to suppliers are closed');
+const closedError = (): Error => new Error('the connections to suppliers are closed');

@@ -1,86 +1,83 @@
 import type { Socket } from 'node:net';
 import { monotonicMs } from '../../../kernel';
-import { AnswerParser } from './answer-parser';
-import type { Reading } from './connect';
+import { ResponseParser } from './response-parser';
+import type { ReadCallback } from './connect';
 import { BrokenAnswer, SupplierClosed } from '../errors';
 import type { WireCall } from './wire-call';
 
-/** A connection as its owner sees it. */
 export interface Carrier {
-  /** The supplier still accepts calls on it, as far as can be known. */
+  /** True if the supplier still accepts calls on it, as far as is known. */
   readonly isUsable: boolean;
-  /** Nothing has to come for so long yet. */
+  /** Remaining time in which nothing must arrive. */
   readonly restMs: number;
   carry(call: WireCall): void;
-  /** Without an error nobody needs it any more. */
+  /** Without an error, the connection is merely no longer needed. */
   destroy(error?: Error): void;
 }
 
-/** The owner has the connection. */
-export interface Owner {
+export interface ConnectionOwner {
   /**
-   * For so long nothing may come behind an answer before the next call is sent. A second answer on its way
-   * would be taken for the answer to that call.
+   * Time after a response in which nothing must arrive before the next call is sent. A second response in transit would
+   * be taken for the response to that call.
    */
   readonly restMs: number;
-  opened(connection: Carrier): void;
+  onOpened(connection: Carrier): void;
   /** The connection is ready for the next call. */
-  freed(connection: Carrier): void;
-  /** `failure` is set when it was not good for a single call. */
-  closed(connection: Carrier, wasOpen: boolean, failure: Error | null): void;
-  /** It brought an answer that nobody had asked for. */
-  strayed(): void;
+  onFreed(connection: Carrier): void;
+  /** `failure` is set if the connection did not serve a single call. */
+  onClosed(connection: Carrier, wasOpen: boolean, failure: Error | null): void;
+  onUnsolicited(): void;
 }
 
-/** Pieces this short are joined with the one before: one write costs less than two. */
+/** Shorter pieces are joined with the one before: one write costs less than two. */
 const SHORT_BYTES = 4 * 1024;
 
-/** One that was opened and not needed after all is kept for so long. */
+/** How long an opened but unneeded connection is kept. */
 const UNUSED_MS = 10_000;
-/** Servers say so on a connection that was idle for too long, and close it. */
+/** Sent by servers on a connection that was idle for too long, before they close it. */
 const IDLE_TOO_LONG = /^HTTP\/1\.[01] 408 /;
-/** A connection that closes sooner is a failure: opening the next at once could loop for ever. */
+/** A connection that closes sooner counts as a failure: opening the next immediately could loop forever. */
 const YOUNG_MS = 1_000;
 
 /** Keeps one connection to a supplier, with one call on it at a time. */
 export class Connection implements Carrier {
-  private readonly parser = new AnswerParser();
+  private readonly parser = new ResponseParser();
   private readonly socket: Socket;
   private call: WireCall | null = null;
   private openedMs: number | null = null;
   private isUsed = false;
   private cause: Error | null = null;
-  /** The answer is whole, but its reader has asked for a pause. */
-  private heldBack = false;
+  /** The response is complete, but its reader has paused. */
+  private isHeldBack = false;
   private usableUntil = 0;
   private usableFrom = 0;
 
   constructor(
-    connect: (reading: Reading) => Socket,
+    connect: (onRead: ReadCallback) => Socket,
     private readonly isEncrypted: boolean,
-    private readonly owner: Owner,
+    private readonly owner: ConnectionOwner,
   ) {
     this.socket = connect((memory, count) => this.read(memory, count));
     this.socket
       .on(isEncrypted ? 'secureConnect' : 'connect', () => this.open())
       .on('error', (error) => (this.cause = error))
-      // The peer has closed: nothing more can come, and what is sent would not be read.
+      // The peer has closed: nothing more arrives, and sent data would not be read.
       .on('end', () => this.end())
       .on('close', () => {
         this.end();
-        owner.closed(this, this.openedMs !== null, this.failure());
+        owner.onClosed(this, this.openedMs !== null, this.failure());
       });
   }
 
   private open(): void {
     this.openedMs = monotonicMs();
     this.usableUntil = this.openedMs + UNUSED_MS;
-    this.owner.opened(this);
+    this.owner.onOpened(this);
   }
 
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
-    // Some of a request that was answered early is still to be sent, and the supplier may not read it.
+    // Part of a request that was answered early is still to be sent, and the supplier might not read it.
     return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
   }
 
@@ -89,7 +86,7 @@ export class Connection implements Carrier {
   }
 
   carry(call: WireCall): void {
-    call.beginsOn(this);
+    call.startOn(this);
     this.call = call;
     this.isUsed = true;
     this.parser.expect(call);
@@ -117,12 +114,12 @@ export class Connection implements Carrier {
 
   resume(): void {
     this.socket.resume();
-    if (!this.heldBack) return;
-    this.heldBack = false;
+    if (!this.isHeldBack) return;
+    this.isHeldBack = false;
     this.finish();
   }
 
-  /** Closes at once: the supplier sees it, and the call learns of it where it has to. */
+  /** Closes immediately; the call is notified only of an error. */
   destroy(error?: Error): void {
     const { call } = this;
     this.call = null;
@@ -132,26 +129,26 @@ export class Connection implements Carrier {
 
   private read(memory: Buffer, count: number): boolean {
     const { call } = this;
-    // Unsolicited bytes would be taken for the answer to the next request.
-    if (call === null || this.heldBack) {
+    // Unsolicited bytes would be taken for the response to the next request.
+    if (call === null || this.isHeldBack) {
       this.cause ??= new BrokenAnswer('nobody had asked');
       if (this.isUsed && !IDLE_TOO_LONG.test(memory.toString('latin1', 0, Math.min(count, 16)))) {
-        this.owner.strayed();
+        this.owner.onUnsolicited();
       }
-      return this.refuse();
+      return this.reject();
     }
     try {
-      const isWhole = this.parser.read(memory, count);
-      if (isWhole && !call.isPaused) this.finish();
-      else if (isWhole) this.heldBack = true;
-      else call.waits();
+      const isComplete = this.parser.read(memory, count);
+      if (isComplete && !call.isPaused) this.finish();
+      else if (isComplete) this.isHeldBack = true;
+      else call.noteReceived();
     } catch (error) {
-      return this.refuse(error as Error);
+      return this.reject(error as Error);
     }
     return !call.isPaused;
   }
 
-  private refuse(error?: Error): boolean {
+  private reject(error?: Error): boolean {
     this.destroy(error);
     return false;
   }
@@ -164,15 +161,15 @@ export class Connection implements Carrier {
     if (isFree) {
       this.usableFrom = monotonicMs() + this.owner.restMs;
       this.usableUntil = monotonicMs() + parser.idleMs;
-      this.owner.freed(this);
+      this.owner.onFreed(this);
     } else socket.destroy();
     call?.end();
   }
 
   private end(): void {
     const { call } = this;
-    if (call === null || this.heldBack) return void this.socket.destroy();
-    // Node does not tell an orderly end of TLS from a cut, so an end without a length is taken for a cut.
+    if (call === null || this.isHeldBack) return void this.socket.destroy();
+    // Node does not distinguish an orderly end of TLS from a cut, so an end without a length counts as a cut.
     if (this.parser.close() && this.cause === null && !this.isEncrypted) return this.finish();
     this.destroy(this.cause ?? new SupplierClosed());
   }

@@ -1,32 +1,32 @@
-import { type Listed, monotonicMs, SwapList } from '../../../kernel';
+import { type SwapListMember, monotonicMs, SwapList } from '../../../kernel';
 
 /** An entry with a deadline of its own, on the monotonic clock; Infinity while none is set. */
-export interface Timed extends Listed {
+export interface TimedEntry extends SwapListMember {
   dueMs: number;
   onDue(): void;
 }
 
 /**
- * One timer for the deadlines of all calls. Thousands of calls a second end long before their deadlines, and a Node
- * timer for each would cost a good part of the call itself.
+ * A single timer for the deadlines of all calls. Thousands of calls per second end long before their deadlines, and a
+ * Node timer for each would be expensive.
  */
 export class DeadlineTimer {
-  private readonly scheduled = new SwapList<Timed>();
+  private readonly scheduled = new SwapList<TimedEntry>();
   private timer: NodeJS.Timeout | undefined;
   private nextMs = Infinity;
 
-  /** Calls `onDue` once after so many milliseconds; a second call replaces the deadline of the first. */
-  schedule(one: Timed, milliseconds: number): void {
-    const isNew = one.dueMs === Infinity;
-    one.dueMs = monotonicMs() + milliseconds;
-    if (isNew) this.scheduled.add(one);
-    this.wakeAt(one.dueMs);
+  /** Calls `onDue` once after the time; a second call replaces the deadline of the first. */
+  schedule(entry: TimedEntry, milliseconds: number): void {
+    const isNew = entry.dueMs === Infinity;
+    entry.dueMs = monotonicMs() + milliseconds;
+    if (isNew) this.scheduled.add(entry);
+    this.wakeAt(entry.dueMs);
   }
 
-  cancel(one: Timed): void {
-    if (one.dueMs === Infinity) return;
-    one.dueMs = Infinity;
-    this.scheduled.remove(one);
+  cancel(entry: TimedEntry): void {
+    if (entry.dueMs === Infinity) return;
+    entry.dueMs = Infinity;
+    this.scheduled.remove(entry);
   }
 
   private wakeAt(dueMs: number): void {
@@ -39,18 +39,18 @@ export class DeadlineTimer {
 
   private fireDue(): void {
     this.nextMs = Infinity;
-    // A timer may be a fraction of a millisecond early.
+    // A timer can be a fraction of a millisecond early.
     const now = monotonicMs() + 1;
-    const due: Timed[] = [];
-    for (const one of this.scheduled.all()) {
-      if (one.dueMs > now) this.wakeAt(one.dueMs);
-      else due.push(one);
+    const due: TimedEntry[] = [];
+    for (const entry of this.scheduled.all()) {
+      if (entry.dueMs > now) this.wakeAt(entry.dueMs);
+      else due.push(entry);
     }
-    for (const one of due) {
-      // An earlier one may have cancelled it.
-      if (one.dueMs > now) continue;
-      this.cancel(one);
-      one.onDue();
+    for (const entry of due) {
+      // An earlier entry might have cancelled this one.
+      if (entry.dueMs > now) continue;
+      this.cancel(entry);
+      entry.onDue();
     }
   }
 }

@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { headerName, isValidHeaderValue } from '../../../kernel';
+import { normaliseHeaderName, isValidHeaderValue } from '../../../kernel';
 import { BrokenAnswer } from '../errors';
 
-/** The fields of a head or of trailers, by their names in small letters; anything else in the text is refused. */
+/** Fields of a head or of trailers, by lower-case name; anything else in the text is rejected. */
 export function headersIn(text: string, start: number): IncomingHttpHeaders {
   const headers: Record<string, string> = {};
   for (let from = start; from <= text.length;) {
-    const found = text.indexOf('\r\n', from);
-    const end = found === -1 ? text.length : found;
+    const lineEnd = text.indexOf('\r\n', from);
+    const end = lineEnd === -1 ? text.length : lineEnd;
     const colon = text.indexOf(':', from);
     if (colon === -1 || colon >= end) throw new BrokenAnswer('a header has no name');
-    const name = headerName(text.slice(from, colon));
+    const name = normaliseHeaderName(text.slice(from, colon));
     const value = text.slice(colon + 1, end);
     if (name === null || !isValidHeaderValue(value))
       throw new BrokenAnswer('a header has characters that none may have');
@@ -22,7 +22,7 @@ export function headersIn(text: string, start: number): IncomingHttpHeaders {
 
 const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09;
 
-/** It trims the blanks of HTTP alone: `trim` of the language removes more kinds. */
+/** Trims only the blanks of HTTP; `trim` removes more kinds. */
 function trimmed(text: string): string {
   let from = 0;
   let to = text.length;

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { monotonicMs, type Pieces } from '../../../kernel';
+import { monotonicMs, type ByteParts } from '../../../kernel';
 import type { SupplierCall, SupplierHandler } from '../supplier-transport';
-import type { AnswerSink } from './answer-parser';
+import type { ResponseSink } from './response-parser';
 import { SupplierDeadline } from '../errors';
-import { type Timed, DeadlineTimer } from './deadline-timer';
+import { type TimedEntry, DeadlineTimer } from './deadline-timer';
 
 export interface CallTerms {
   readonly firstByteMs: number;
   readonly idleMs: number;
   readonly totalMs: number;
-  /** Asked when a connection is there at last: an error is why the call is not sent after all. */
+  /** Called once a connection is available; an error prevents the call from being sent. */
   readonly changedMind: (() => Error | null) | undefined;
   readonly isBodiless: boolean;
 }
@@ -23,41 +23,44 @@ interface CallCarrier {
 
 const deadlineTimer = new DeadlineTimer();
 
-/** A call from the wait for a connection to the last byte of the answer, looked at when one of its deadlines may be over. */
-export class WireCall implements SupplierCall, AnswerSink, Timed {
+/**
+ * A call from waiting for a connection to the last byte of the response, checked whenever one of its deadlines might
+ * have passed.
+ */
+export class WireCall implements SupplierCall, ResponseSink, TimedEntry {
   index = -1;
   dueMs = Infinity;
-  begun = false;
+  hasStarted = false;
   isOver = false;
   isPaused = false;
   readonly isBodiless: boolean;
   private connection: CallCarrier | null = null;
   private isAnswered = false;
-  private isWatched = false;
+  private isMonitored = false;
   private readonly startedMs = monotonicMs();
   private receivedMs = 0;
 
   constructor(
     readonly head: string,
-    readonly body: Pieces,
+    readonly body: ByteParts,
     private readonly handler: SupplierHandler,
     private readonly terms: CallTerms,
-    private readonly leave: () => void,
+    private readonly onFinish: () => void,
   ) {
     this.isBodiless = terms.isBodiless;
     deadlineTimer.schedule(this, Math.min(terms.firstByteMs, terms.totalMs));
   }
 
-  /** The call is asked whether it is still to be sent, now that there is a connection. */
-  isWanted(): boolean {
+  /** Confirms that the call is still to be sent, now that there is a connection. */
+  confirmStart(): boolean {
     if (this.isOver) return false;
     const reason = this.terms.changedMind?.() ?? null;
     if (reason !== null) this.fail(reason);
     return !this.isOver;
   }
 
-  beginsOn(connection: CallCarrier): void {
-    this.begun = true;
+  startOn(connection: CallCarrier): void {
+    this.hasStarted = true;
     this.connection = connection;
   }
 
@@ -89,11 +92,11 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     if (!this.isOver) this.handler.onData?.(piece);
   }
 
-  /** Something has come, and more is to come. */
-  waits(): void {
+  /** Part of the response has arrived, and more is expected. */
+  noteReceived(): void {
     this.receivedMs = monotonicMs();
-    if (!this.isAnswered || this.isWatched || this.isOver) return;
-    this.isWatched = true;
+    if (!this.isAnswered || this.isMonitored || this.isOver) return;
+    this.isMonitored = true;
     this.scheduleNext(this.receivedMs);
   }
 
@@ -105,28 +108,27 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     if (this.finish()) this.handler.onBroken?.(error);
   }
 
-  /** Bytes that have come meanwhile may have moved the end. */
+  /** Bytes that arrived meanwhile might have moved the deadline. */
   onDue(): void {
     const { totalMs } = this.terms;
     const now = monotonicMs();
     if (this.isPaused) this.receivedMs = now;
     if (this.startedMs + totalMs - now < 1) this.abort(new SupplierDeadline('was not done after', totalMs));
-    else if (this.silentUntil - now < 1) this.listenOnce();
+    else if (this.silenceDeadline - now < 1) this.checkSilence();
     else this.scheduleNext(now);
   }
 
-  /** A side that has sent nothing new by this time has been silent for too long. */
-  private get silentUntil(): number {
+  private get silenceDeadline(): number {
     const { firstByteMs, idleMs } = this.terms;
     return this.isAnswered ? this.receivedMs + idleMs : this.startedMs + firstByteMs;
   }
 
-  /** Timers come before what has arrived meanwhile: where we were busy for long, it is read first. */
-  private listenOnce(): void {
-    const until = this.silentUntil;
+  /** Timers run before pending reads, so data that arrived while the process was busy is read first. */
+  private checkSilence(): void {
+    const deadline = this.silenceDeadline;
     const decide = (): void => {
       if (this.isOver) return;
-      if (this.isPaused || this.silentUntil > until) return this.onDue();
+      if (this.isPaused || this.silenceDeadline > deadline) return this.onDue();
       const { firstByteMs, idleMs } = this.terms;
       this.abort(
         this.isAnswered
@@ -138,15 +140,15 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   }
 
   private scheduleNext(now: number): void {
-    const until = Math.min(this.startedMs + this.terms.totalMs, this.silentUntil);
-    deadlineTimer.schedule(this, until - now);
+    const deadline = Math.min(this.startedMs + this.terms.totalMs, this.silenceDeadline);
+    deadlineTimer.schedule(this, deadline - now);
   }
 
   private finish(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
     deadlineTimer.cancel(this);
-    this.leave();
+    this.onFinish();
     return true;
   }
 }

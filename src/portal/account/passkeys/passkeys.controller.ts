@@ -13,28 +13,28 @@ import {
   localPath,
 } from '../../../web';
 import { AccountNotices } from '../account-notices';
-import { IsLine, IsLineIfAny, IsNext } from '../fields';
-import { FormAnswers } from '../form-answers';
+import { IsLine, IsLineOrBlank, IsNextPath } from '../fields';
+import { FormResponder } from '../form-responder';
 import { SettingsModel } from '../settings-model';
 import { SignInModel } from '../sign-in-model';
-import { Visitor } from '../visitor';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkey-answers';
-import { PasskeyDoor } from './passkey-door';
+import { VisitorSession } from '../visitor-session';
+import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
+import { PasskeySignIn } from './passkey-sign-in';
 
 class SignInForm {
   @IsCredential()
   credential: string;
 
-  @IsNext()
+  @IsNextPath()
   next?: string;
 }
 
 class BeginForm {
-  /** An empty one stands for the browser's and the system's name. */
-  @IsLineIfAny(100)
+  /** Defaults to the name of the browser and the operating system. */
+  @IsLineOrBlank(100)
   name?: string;
 
-  /** It is empty while the person has none. */
+  /** Empty if the user has no password. */
   @IsOptional()
   @IsString()
   @MaxLength(256)
@@ -59,47 +59,46 @@ class RemoveForm {
   current_password?: string;
 }
 
-/** Serves the sign-in with a passkey, and the part of the settings that adds and removes them. */
 @Controller()
 export class PasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
-    private readonly door: PasskeyDoor,
+    private readonly passkeySignIn: PasskeySignIn,
     private readonly proof: AccountProof,
     private readonly signIn: SignInService,
     private readonly notices: AccountNotices,
-    private readonly answers: FormAnswers,
+    private readonly forms: FormResponder,
     private readonly model: SettingsModel,
     private readonly signInModel: SignInModel,
-    private readonly visitor: Visitor,
+    private readonly visitor: VisitorSession,
     private readonly addresses: ClientAddress,
     private readonly settings: Settings,
   ) {}
 
-  /** The same for everybody: which account it is, the device says. */
+  /** Returns the same options for everyone, as the authenticator names the account. */
   @Action('/auth/passkey/options', Access.anyone(), {
     audit: { none: 'nothing is changed before the device has answered' },
   })
   async options(@Res({ passthrough: true }) response: ServerResponse) {
-    const { challenge, options } = await this.passkeys.beginSignIn();
+    const { challenge, options } = await this.passkeys.startSignIn();
     addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
     return { options };
   }
 
-  /** No code is asked for: a device that has verified its person is two factors. */
+  /** Requires no code: a passkey with user verification counts as two factors. */
   @Action('/auth/passkey', Access.anyone(), { body: SignInForm, audit: 'session.signed-in' })
   enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = {
+    const formView = {
       form: SignInForm,
       view: 'pages/account/login',
       model: ({ next }: Readonly<Record<string, string>>) => ({
         values: { next },
-        ...this.signInModel.of(request, localPath(next, '')),
+        ...this.signInModel.build(request, localPath(next, '')),
       }),
     };
-    return this.answers.answer(request, response, shown, async ({ credential, next }) => {
-      const userId = await this.door.recognise(request, response, credential);
-      const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
+    return this.forms.respond(request, response, formView, async ({ credential, next }) => {
+      const userId = await this.passkeySignIn.authenticate(request, response, credential);
+      const signedIn = await this.signIn.openInTransaction(userId, this.visitor.originOf(request));
       const to = this.visitor.startSession(response, signedIn, next);
       return { to, body: { ok: true, status: signedIn.status, next: to } };
     });
@@ -110,17 +109,20 @@ export class PasskeysController {
     audit: { none: 'nothing is changed before the device has answered' },
   })
   async begin(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model.of(request);
-    const shown = { form: BeginForm, view: this.model.view, model: () => again };
-    return this.answers.answer(request, response, shown, async (form) => {
+    const model = await this.model.build(request);
+    const formView = { form: BeginForm, view: this.model.view, model: () => model };
+    return this.forms.respond(request, response, formView, async (form) => {
       const { userId, sessionId } = actorOf(request);
       const address = this.addresses.of(request);
       await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
-      const { challenge, options } = await this.passkeys.beginEnrolment(userId, sessionId);
+      const { challenge, options } = await this.passkeys.startEnrolment(userId, sessionId);
       addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
       const name = form.name ?? deviceName(request.headers['user-agent']) ?? 'Passkey';
-      const model = { name, options: JSON.stringify(options) };
-      return { body: { ok: true, name, options }, page: { view: 'pages/dashboard/passkey', model } };
+      const passkeyModel = { name, options: JSON.stringify(options) };
+      return {
+        body: { ok: true, name, options },
+        page: { view: 'pages/dashboard/passkey', model: passkeyModel },
+      };
     });
   }
 
@@ -129,9 +131,9 @@ export class PasskeysController {
     audit: 'account.passkey-added',
   })
   async enrol(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model.of(request);
-    const shown = { form: EnrolForm, view: this.model.view, model: () => again };
-    return this.answers.answer(request, response, shown, async ({ credential, name }) => {
+    const model = await this.model.build(request);
+    const formView = { form: EnrolForm, view: this.model.view, model: () => model };
+    return this.forms.respond(request, response, formView, async ({ credential, name }) => {
       const { userId, sessionId } = actorOf(request);
       const challenge = cookieOf(request.headers, passkeyCookie) ?? '';
       addCookie(response, this.settings, passkeyCookie, '', 0);
@@ -149,9 +151,9 @@ export class PasskeysController {
     audit: 'account.passkey-removed',
   })
   async remove(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = await this.model.of(request);
-    const shown = { form: RemoveForm, view: this.model.view, model: () => again };
-    return this.answers.answer(request, response, shown, async (form) => {
+    const model = await this.model.build(request);
+    const formView = { form: RemoveForm, view: this.model.view, model: () => model };
+    return this.forms.respond(request, response, formView, async (form) => {
       const { userId, sessionId } = actorOf(request);
       const address = this.addresses.of(request);
       await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });

@@ -7,7 +7,7 @@ import { addCookie, cookieOf, type HttpRequest } from '../../../web';
 const termsCookie = 'svc_terms';
 const VALID_SECONDS = 900;
 
-/** Acceptance of the terms before a browser leaves for a provider: signed, and valid for 15 minutes. */
+/** Acceptance of the terms before the browser leaves for a provider: signed, and valid for 15 minutes. */
 @Injectable()
 export class AcceptedTerms {
   constructor(private readonly settings: Settings) {}
@@ -20,31 +20,31 @@ export class AcceptedTerms {
     return this.verify(cookieOf(request.headers, termsCookie) ?? '', '');
   }
 
-  /** Cookies end at their host, so another portal hands its acceptance to BASE_URL, tied to the browser's binding. */
-  carry(request: HttpRequest, binding: string): string | undefined {
+  /** Signs the acceptance for transfer to BASE_URL, as cookies do not cross hosts; tied to the browser's binding. */
+  exportSigned(request: HttpRequest, binding: string): string | undefined {
     const version = this.read(request);
     return version === undefined ? undefined : this.sign(version, binding);
   }
 
-  readCarried(text: string, binding: string): string | undefined {
+  readExported(text: string, binding: string): string | undefined {
     return this.verify(text, binding);
   }
 
   private sign(version: string, binding: string): string {
-    const signed = `${version}~${Math.floor(Date.now() / 1_000) + VALID_SECONDS}`;
-    return `${signed}~${this.proofOf(signed, binding)}`;
+    const payload = `${version}~${Math.floor(Date.now() / 1_000) + VALID_SECONDS}`;
+    return `${payload}~${this.computeProof(payload, binding)}`;
   }
 
   private verify(text: string, binding: string): string | undefined {
-    const [version = '', until = '', proof = ''] = text.split('~');
-    const expected = Buffer.from(this.proofOf(`${version}~${until}`, binding));
-    const given = Buffer.from(proof);
-    const isGenuine = given.length === expected.length && timingSafeEqual(given, expected);
-    return isGenuine && Number(until) * 1_000 > Date.now() ? version : undefined;
+    const [version = '', expiresAt = '', proof = ''] = text.split('~');
+    const expected = Buffer.from(this.computeProof(`${version}~${expiresAt}`, binding));
+    const actual = Buffer.from(proof);
+    const isGenuine = actual.length === expected.length && timingSafeEqual(actual, expected);
+    return isGenuine && Number(expiresAt) * 1_000 > Date.now() ? version : undefined;
   }
 
-  private proofOf(signed: string, binding: string): string {
-    const text = binding === '' ? `terms:${signed}` : `terms:${signed}:${binding}`;
+  private computeProof(payload: string, binding: string): string {
+    const text = binding === '' ? `terms:${payload}` : `terms:${payload}:${binding}`;
     return createHmac('sha256', this.settings.sessionSecret).update(text).digest('base64url');
   }
 }

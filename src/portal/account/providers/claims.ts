@@ -2,8 +2,7 @@ import type { ProvenIdentity } from '../../../identity';
 import { isPlainLine, roles } from '../../../kernel';
 import { mailAddress, type RoleMap } from '../../../platform';
 
-/** A provider claims this of a person, before it is looked at. */
-export interface Claims {
+export interface UnverifiedClaims {
   readonly subject: unknown;
   readonly email: unknown;
   readonly emailVerified: unknown;
@@ -11,42 +10,41 @@ export interface Claims {
 }
 
 /** OpenID Connect Core 1.0, section 2: a subject has at most 255 characters. */
-const MOST_SUBJECT = 255;
-const MOST_ADDRESS = 254;
-const MOST_NAME = 100;
-/**
- * Claims are held to what a form of ours takes. Without a subject nobody is recognised; an address or a name that no
- * form would take counts as none.
- */
-export function identityFrom(
+const MAX_SUBJECT_LENGTH = 255;
+const MAX_ADDRESS_LENGTH = 254;
+const MAX_NAME_LENGTH = 100;
+/** Validates claims like form input. Throws without a valid subject; an invalid address or name counts as absent. */
+export function validateClaims(
   issuer: string,
-  { subject, email, emailVerified, name }: Claims,
+  { subject, email, emailVerified, name }: UnverifiedClaims,
   role: ProvenIdentity['role'],
 ): ProvenIdentity {
-  if (!isLine(subject, MOST_SUBJECT) || subject !== subject.trim()) throw new Error('the subject is no name');
-  const address = isLine(email, MOST_ADDRESS) ? email.trim() : '';
+  if (!isPrintableLine(subject, MAX_SUBJECT_LENGTH) || subject !== subject.trim())
+    throw new Error('the subject is no name');
+  const address = isPrintableLine(email, MAX_ADDRESS_LENGTH) ? email.trim() : '';
   const isAddress = mailAddress.test(address);
-  const called = typeof name === 'string' ? [...name.trim()].slice(0, MOST_NAME).join('').trim() : '';
+  const displayName =
+    typeof name === 'string' ? [...name.trim()].slice(0, MAX_NAME_LENGTH).join('').trim() : '';
   return {
     issuer,
     subject,
     email: isAddress ? address : null,
     emailVerified: isAddress && emailVerified === true,
-    name: isLine(called, 2 * MOST_NAME) && isPlainLine(called) ? called : null,
+    name: isPrintableLine(displayName, 2 * MAX_NAME_LENGTH) && isPlainLine(displayName) ? displayName : null,
     role,
   };
 }
 
-/** The highest role that a group means; with a mapping and no such group, the lowest. */
+/** Returns the highest role among the mapped groups; with a mapping but no matching group, the lowest role. */
 export function roleOf(mapping: RoleMap | undefined, groups: readonly unknown[]): ProvenIdentity['role'] {
   if (mapping === undefined) return null;
-  const held = new Set(groups);
-  const meant = mapping.filter(([group]) => held.has(group)).map(([, role]) => role);
-  return meant.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
+  const groupSet = new Set(groups);
+  const mappedRoles = mapping.filter(([group]) => groupSet.has(group)).map(([, role]) => role);
+  return mappedRoles.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
 }
 
-/** Matches control characters, halves of characters and ends of lines; a subject is taken as it is otherwise. */
+/** Control characters, lone surrogates and line separators. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-const isLine = (value: unknown, most: number): value is string =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= most && !unprintable.test(value);
+const isPrintableLine = (value: unknown, maxLength: number): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= maxLength && !unprintable.test(value);

@@ -1,40 +1,40 @@
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
-import { identityFrom } from './claims';
-import { isRecord } from './provider-reader';
-import { type Exchanged, Provider } from './provider';
+import { validateClaims } from './claims';
+import { isRecord } from './provider-http-client';
+import { type TokenExchange, IdentityProviderClient } from './identity-provider-client';
 
-const MOST_ADDRESSES = 100;
+const MAX_ADDRESSES = 100;
 
-/** GitHub, or a GitHub Enterprise: OAuth 2 without OpenID Connect, so its interface says who somebody is. */
-export class GithubProvider extends Provider {
-  private made: Strategy | null = null;
+/** GitHub or GitHub Enterprise: OAuth 2 without OpenID Connect, so its API identifies the user. */
+export class GithubProvider extends IdentityProviderClient {
+  private cachedStrategy: Strategy | null = null;
 
-  protected override get usualName(): string {
+  protected override get defaultName(): string {
     return 'GitHub';
   }
 
   protected strategy(): Promise<Strategy> {
-    this.made ??= this.strategyAt({
+    this.cachedStrategy ??= this.createStrategy({
       authorization: `${this.site}/login/oauth/authorize`,
       token: `${this.site}/login/oauth/access_token`,
       scope: ['read:user', 'user:email'],
     });
-    return Promise.resolve(this.made);
+    return Promise.resolve(this.cachedStrategy);
   }
 
-  protected hasAnswered(issuer: unknown): boolean {
+  protected isOwnIssuer(issuer: unknown): boolean {
     return issuer === undefined || issuer === this.issuer || issuer === `${this.site}/login/oauth`;
   }
 
-  /** It is known by its number: a login may be given up, and be another person's tomorrow. */
-  protected async identityOf({ access, all }: Exchanged): Promise<ProvenIdentity> {
-    // Its refusals are 200 as well.
+  /** Identifies users by number, because a login can be released and reassigned. */
+  protected async identityOf({ access, all }: TokenExchange): Promise<ProvenIdentity> {
+    // GitHub reports errors with status 200 as well.
     if (typeof access !== 'string' || access === '' || all['error'] !== undefined)
       throw new Error(`no token: ${String(all['error'])}`);
     const [user, addresses] = await Promise.all([
       this.reader.readObject(`${this.api}/user`, { headers: headersFor(access) }),
-      this.reader.readJson(`${this.api}/user/emails?per_page=${MOST_ADDRESSES}`, {
+      this.reader.readJson(`${this.api}/user/emails?per_page=${MAX_ADDRESSES}`, {
         headers: headersFor(access),
       }),
     ]);
@@ -43,14 +43,14 @@ export class GithubProvider extends Provider {
     const primary = Array.isArray(addresses)
       ? (addresses as unknown[]).filter(isRecord).find((address) => address['primary'] === true)
       : undefined;
-    const called = [name, login].find((word) => typeof word === 'string' && word.trim() !== '');
+    const displayName = [name, login].find((text) => typeof text === 'string' && text.trim() !== '');
     const claims = {
       subject: String(id),
       email: primary?.['email'],
       emailVerified: primary?.['verified'],
-      name: called,
+      name: displayName,
     };
-    return identityFrom(this.issuer, claims, null);
+    return validateClaims(this.issuer, claims, null);
   }
 
   private get site(): string {
@@ -58,13 +58,13 @@ export class GithubProvider extends Provider {
   }
 
   private get api(): string {
-    const given = this.settings[`${this.slot}ApiUrl`];
-    if (given !== undefined) return given.replace(/\/$/, '');
+    const configuredUrl = this.settings[`${this.slot}ApiUrl`];
+    if (configuredUrl !== undefined) return configuredUrl.replace(/\/$/, '');
     return this.site === 'https://github.com' ? 'https://api.github.com' : `${this.site}/api/v3`;
   }
 }
 
-/** GitHub refuses programs that do not say who they are. */
+/** GitHub rejects requests without a User-Agent header. */
 const headersFor = (access: string): Record<string, string> => ({
   accept: 'application/vnd.github+json',
   authorization: `Bearer ${access}`,

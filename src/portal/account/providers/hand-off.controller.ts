@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
 import { bindingOf, HandOffs } from '../../../identity';
 import { fault, line } from '../../../kernel';
-import { Settings, Takes } from '../../../platform';
+import { Settings, ParsedBy } from '../../../platform';
 import {
   Access,
   Action,
@@ -16,57 +16,57 @@ import {
   privateCookieName,
   wantsPage,
 } from '../../../web';
-import { Entrance } from '../entrance';
+import { SignInFlow } from '../sign-in-flow';
 import { IsToken } from '../fields';
-import { FormAnswers } from '../form-answers';
-import { Visitor } from '../visitor';
+import { FormResponder } from '../form-responder';
+import { VisitorSession } from '../visitor-session';
 import { handOffCookie } from './provider-states';
 
 class CompleteQuery {
-  @Takes(line(100).default(''))
+  @ParsedBy(line(100).default(''))
   token: string;
 }
 
-class AgreeForm {
-  /** The page was shown for this token: another tab may have asked for something else since. */
+class ConsentForm {
+  /** Identifies the consent that the page showed, as another tab could have started another one. */
   @IsToken()
   state: string;
 }
 
 const view = 'pages/account/hand-off';
 
-/** It leads from BASE_URL, where the person was recognised, to the portal where the sign-in began (ADR 58). */
+/** Hands a sign-in from BASE_URL, where the user was recognised, to the portal where it started (ADR 58). */
 @Controller()
 export class HandOffController {
   constructor(
     private readonly handOffs: HandOffs,
-    private readonly entrance: Entrance,
-    private readonly answers: FormAnswers,
-    private readonly visitor: Visitor,
+    private readonly signInFlow: SignInFlow,
+    private readonly forms: FormResponder,
+    private readonly visitor: VisitorSession,
     private readonly settings: Settings,
   ) {}
 
   @Page('/login/hand-off', view, Access.anyone())
   async show(@Req() request: HttpRequest) {
-    const asked = await this.asked(request);
-    if (asked === null) throw fault('invalid_token');
-    return asked;
+    const consent = await this.findConsent(request);
+    if (consent === null) throw fault('invalid_token');
+    return consent;
   }
 
   @Action('/auth/sso/hand-off', Access.anyone(), {
-    body: AgreeForm,
+    body: ConsentForm,
     audit: { none: 'the sign-in at the portal is on record' },
   })
   async agree(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const again = (await this.asked(request)) ?? {};
-    const shown = { form: AgreeForm, view, model: () => again };
-    return this.answers.answer(request, response, shown, async ({ state }) => {
-      const kept = this.entrance.consentOf(request);
-      if (portalHostOf(request) !== '' || kept === '' || bindingOf(kept) !== state)
+    const consent = (await this.findConsent(request)) ?? {};
+    const formView = { form: ConsentForm, view, model: () => consent };
+    return this.forms.respond(request, response, formView, async ({ state }) => {
+      const consentToken = this.signInFlow.consentToken(request);
+      if (portalHostOf(request) !== '' || consentToken === '' || bindingOf(consentToken) !== state)
         throw fault('invalid_token');
-      const { host, address } = await this.handOffs.agree(kept);
-      this.entrance.forgetConsent(response);
-      // A form leads to pages of ours alone, so the page that follows leads on.
+      const { host, address } = await this.handOffs.agree(consentToken);
+      this.signInFlow.forgetConsent(response);
+      // A form may redirect to the portal's own pages only, so the next page redirects further.
       if (wantsPage(request)) response.setHeader('refresh', `0; url=${address}`);
       return {
         page: { view: 'pages/account/handed-off', model: { host, address } },
@@ -75,7 +75,7 @@ export class HandOffController {
     });
   }
 
-  /** At the portal: the token works once, for a minute, here, in the browser that began. */
+  /** Runs at the other portal. The token is valid once, for one minute, in the browser that started the sign-in. */
   @Get('/auth/sso/complete')
   @HttpCode(303)
   @Access.anyone()
@@ -87,17 +87,17 @@ export class HandOffController {
     @Query(FormPipe) { token }: CompleteQuery,
   ): Promise<void> {
     const name = privateCookieName(this.settings, handOffCookie);
-    const kept = cookieOf(request.headers, name) ?? '';
-    const from = this.visitor.originOf(request);
-    const { signedIn, next } = await this.handOffs.complete(token, kept, from);
+    const bindingSecret = cookieOf(request.headers, name) ?? '';
+    const origin = this.visitor.originOf(request);
+    const { signedIn, next } = await this.handOffs.complete(token, bindingSecret, origin);
     addCookie(response, this.settings, name, '', 0);
     response.setHeader('location', this.visitor.startSession(response, signedIn, next));
     response.end();
   }
 
-  private async asked(request: HttpRequest) {
-    const state = this.entrance.consentOf(request);
-    const shown = portalHostOf(request) === '' ? await this.handOffs.shown(state) : null;
-    return shown && { ...shown, state: bindingOf(state) };
+  private async findConsent(request: HttpRequest) {
+    const state = this.signInFlow.consentToken(request);
+    const handOff = portalHostOf(request) === '' ? await this.handOffs.findConsent(state) : null;
+    return handOff && { ...handOff, state: bindingOf(state) };
   }
 }

@@ -2,20 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { LinkedIdentities, OwnAccountService, type ProvenIdentity } from '../../../identity';
 import { AccountNotices } from '../account-notices';
 import { Directories } from '../directories';
-import { Providers } from './providers';
+import { IdentityProviderRegistry } from './identity-provider-registry';
 
-/** Links identities to accounts and takes them away; the owner is told by mail. */
 @Injectable()
 export class IdentityLinks {
   constructor(
-    private readonly providers: Providers,
+    private readonly providers: IdentityProviderRegistry,
     private readonly directories: Directories,
     private readonly identities: LinkedIdentities,
     private readonly accounts: OwnAccountService,
     private readonly notices: AccountNotices,
   ) {}
 
-  /** People know a provider or a directory by this; the issuer of one that is gone stands for itself. */
+  /** Display name of a provider or directory; defaults to the issuer if it is no longer configured. */
   nameOf(issuer: string): string {
     return this.directories.nameOf(issuer) ?? this.providers.nameOf(issuer);
   }

@@ -2,16 +2,15 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
 import { fault, HOUR_MS } from '../../../kernel';
-import { identityFrom, roleOf } from './claims';
-import { isRecord } from './provider-reader';
-import { type Exchanged, Provider } from './provider';
+import { validateClaims, roleOf } from './claims';
+import { isRecord } from './provider-http-client';
+import { type TokenExchange, IdentityProviderClient } from './identity-provider-client';
 
-/** Found addresses are read anew after this time. */
-const FOUND_FOR_MS = HOUR_MS;
-/** Never a symmetric one: the secret of a client is no proof of who signed. */
+const DISCOVERY_TTL_MS = HOUR_MS;
+/** Asymmetric algorithms only: a client secret does not prove who signed a token. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-interface Found {
+interface DiscoveredProvider {
   readonly strategy: Strategy;
   readonly keys: JWTVerifyGetKey;
   readonly namesIssuer: boolean;
@@ -19,29 +18,28 @@ interface Found {
   readonly at: number;
 }
 
-/** It stands for any provider that speaks OpenID Connect. */
-export class OpenIdProvider extends Provider {
-  private found: Promise<Found> | null = null;
+export class OpenIdProvider extends IdentityProviderClient {
+  private cachedDiscovery: Promise<DiscoveredProvider> | null = null;
 
   protected async strategy(): Promise<Strategy> {
-    return (await this.discovered()).strategy;
+    return (await this.getDiscovered()).strategy;
   }
 
-  protected async hasAnswered(issuer: unknown): Promise<boolean> {
-    return issuer === undefined ? !(await this.discovered()).namesIssuer : issuer === this.issuer;
+  protected async isOwnIssuer(issuer: unknown): Promise<boolean> {
+    return issuer === undefined ? !(await this.getDiscovered()).namesIssuer : issuer === this.issuer;
   }
 
-  private async discovered(): Promise<Found> {
-    const known = await this.found?.catch(() => null);
-    if (known && performance.now() - known.at < FOUND_FOR_MS) return known;
-    this.found = this.discover();
-    return this.found.catch((cause: unknown) => {
-      this.found = null;
+  private async getDiscovered(): Promise<DiscoveredProvider> {
+    const cached = await this.cachedDiscovery?.catch(() => null);
+    if (cached && performance.now() - cached.at < DISCOVERY_TTL_MS) return cached;
+    this.cachedDiscovery = this.discover();
+    return this.cachedDiscovery.catch((cause: unknown) => {
+      this.cachedDiscovery = null;
       throw fault('auth_unavailable', { message: `${this.name} cannot be reached.`, cause });
     });
   }
 
-  private async discover(): Promise<Found> {
+  private async discover(): Promise<DiscoveredProvider> {
     const document = await this.reader.readObject(
       `${this.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
     );
@@ -49,13 +47,13 @@ export class OpenIdProvider extends Provider {
     const endpoint = (name: string): string => {
       const value = document[name];
       if (typeof value !== 'string' || !URL.canParse(value)) throw new Error(`${name} is missing`);
-      // Secrets are sent to these addresses and must not be read on their way.
+      // Secrets are sent to these addresses, so the protocol must not be downgraded.
       if (new URL(value).protocol !== new URL(this.issuer).protocol)
         throw new Error(`${name} changes the protocol`);
       return value;
     };
     const keys = createRemoteJWKSet(new URL(endpoint('jwks_uri')), { [customFetch]: this.reader.fetch });
-    const strategy = this.strategyAt({
+    const strategy = this.createStrategy({
       authorization: endpoint('authorization_endpoint'),
       token: endpoint('token_endpoint'),
       scope: ['openid', 'email', 'profile'],
@@ -66,10 +64,10 @@ export class OpenIdProvider extends Provider {
     return { strategy, keys, namesIssuer, userInfoUrl, at: performance.now() };
   }
 
-  protected async identityOf({ access, all, nonce }: Exchanged): Promise<ProvenIdentity> {
+  protected async identityOf({ access, all, nonce }: TokenExchange): Promise<ProvenIdentity> {
     const token = all['id_token'];
     if (typeof token !== 'string' || nonce === undefined) throw new Error('no ID token');
-    const { keys } = await this.discovered();
+    const { keys } = await this.getDiscovered();
     const { payload } = await jwtVerify(token, keys, {
       issuer: this.issuer,
       audience: this.client.clientId,
@@ -83,16 +81,16 @@ export class OpenIdProvider extends Provider {
     const { sub: subject } = payload;
     const claims = { ...payload, ...(await this.userInfo(subject, access)) };
     const { email, email_verified: emailVerified, name } = claims;
-    return identityFrom(
+    return validateClaims(
       this.issuer,
       { subject, email, emailVerified, name },
       roleOf(this.settings[`${this.slot}Roles`], this.groupsOf(claims)),
     );
   }
 
-  /** Many providers put no more than the subject into the ID token; the rest has to be of that very person. */
+  /** Fetches the user info, as many ID tokens contain only the subject. The subject must be the same. */
   private async userInfo(subject: unknown, access: string): Promise<Record<string, unknown>> {
-    const { userInfoUrl } = await this.discovered();
+    const { userInfoUrl } = await this.getDiscovered();
     if (userInfoUrl === undefined) return {};
     const claims = await this.reader.readObject(userInfoUrl, {
       headers: { authorization: `Bearer ${access}` },

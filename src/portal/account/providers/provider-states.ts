@@ -7,16 +7,16 @@ import { cookieOf, type HttpRequest, privateCookieName } from '../../../web';
 export type ProviderSlot = 'idp1' | 'idp2';
 
 const stateCookie = 'svc_provider_state';
-/** Another portal keeps this cookie in the browser that began a sign-in there. */
+/** Cookie of another portal in the browser that started a sign-in there. */
 export const handOffCookie = 'svc_handoff';
 export const STATE_SECONDS = 600;
 
-/** A browser left with this intent, and is held to it when it comes back. */
+/** Intent with which a browser left for a provider; restored when it returns. */
 export interface ProviderIntent {
   readonly next?: string;
   readonly linkUserId?: number;
   readonly acceptedVersion?: string;
-  /** The portal where it began, and what that browser keeps there. */
+  /** The portal where the sign-in started, and the binding of the browser there. */
   readonly handOff?: HandOff;
 }
 
@@ -28,15 +28,15 @@ export interface ProviderState extends ProviderIntent {
 
 declare module '../../../web/http-request' {
   interface HttpRequest {
-    /** It is set while a browser leaves for an identity provider, and when it is back. */
+    /** Set while a browser leaves for an identity provider, and after it has returned. */
     providerState?: ProviderState & { readonly text?: string };
   }
 }
 
-type Stored = (error: unknown, handle?: string) => void;
-type Loaded = (error: unknown, verifier?: string | false, state?: unknown) => void;
+type StateStored = (error: unknown, handle?: string) => void;
+type StateLoaded = (error: unknown, verifier?: string | false, state?: unknown) => void;
 
-/** The state of passport-oauth2: a row that works once, for the browser that has its cookie, at its own provider. */
+/** State store of passport-oauth2: a token valid once, for the browser with its cookie, at its own provider. */
 @Injectable()
 export class ProviderStates {
   constructor(
@@ -45,22 +45,22 @@ export class ProviderStates {
     private readonly settings: Settings,
   ) {}
 
-  /** Ties the provider's answer to the browser that left. */
+  /** Name of the cookie that ties the provider's response to the browser. */
   get cookie(): string {
     return privateCookieName(this.settings, stateCookie);
   }
 
   storeOf(slot: ProviderSlot) {
-    // The library goes by the number of parameters.
+    // The library distinguishes callbacks by their number of parameters.
     return {
-      store: (request: HttpRequest, verifier: string, state: object, _meta: object, done: Stored) => {
-        const kept = { ...state, slot, verifier } as ProviderState;
-        this.issue(kept).then((text) => {
-          request.providerState = { ...kept, text };
+      store: (request: HttpRequest, verifier: string, state: object, _meta: object, done: StateStored) => {
+        const stored = { ...state, slot, verifier } as ProviderState;
+        this.issue(stored).then((text) => {
+          request.providerState = { ...stored, text };
           done(null, text);
         }, done);
       },
-      verify: (request: HttpRequest, text: unknown, _meta: object, done: Loaded) => {
+      verify: (request: HttpRequest, text: unknown, _meta: object, done: StateLoaded) => {
         this.spend(request, slot, text).then((state) => {
           if (state === null) return done(null, false, { message: 'unknown state' });
           request.providerState = state;
@@ -79,7 +79,7 @@ export class ProviderStates {
     );
   }
 
-  /** Spends the state of this browser; null if `text` is another one. */
+  /** Spends the state of this browser; null if `text` is a different one. */
   async spend(request: IncomingMessage, slot: ProviderSlot, text: unknown): Promise<ProviderState | null> {
     if (typeof text !== 'string' || cookieOf(request.headers, this.cookie) !== text) return null;
     const spent = await this.database.transaction((tx) => this.tokens.spend(tx, 'provider_state', text), {

@@ -1,12 +1,12 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import { PersonalSettings } from '../../../identity';
-import { atLeast, fault, isAdministrator, isUuid, periodNamed } from '../../../kernel';
+import { atLeast, fault, isAdministrator, isUuid, resolvePeriod } from '../../../kernel';
 import { Database, everyRow, Settings } from '../../../platform';
 import { AutoSettingsStore, DecisionQuery, effectivePolicy } from '../../../autorouter';
 import {
   presentScore,
-  reportsOf,
+  buildReports,
   SampleContent,
   scoreFileColumns,
   scoreFileRow,
@@ -18,7 +18,7 @@ import {
   actorOf,
   Audited,
   Csv,
-  type CsvTable,
+  type CsvContent,
   Data,
   type HttpRequest,
   localisationOf,
@@ -27,14 +27,13 @@ import {
   PathText,
 } from '../../../web';
 import { QualityAccess } from './quality-access';
-import { filterOf, QualitativeQuery, ScoreDetailQuery } from './qualitative.form';
+import { toScoreFilter, QualitativeQuery, ScoreDetailQuery } from './qualitative.form';
 import { qualityPage } from './quality-page';
 import { reportModels } from './report-model';
 
-const ROWS_A_PAGE = 50;
-const ROWS_AT_ONCE = 1_000;
+const PAGE_SIZE = 50;
+const EXPORT_PAGE_SIZE = 1_000;
 
-/** The reports say how good answers are, for those whom the organisation lets read them. */
 @Controller()
 export class QualitativeController {
   constructor(
@@ -53,7 +52,7 @@ export class QualitativeController {
   @Page('/dashboard/qualitative', 'pages/dashboard/qualitative', Access.session())
   async show(@Query() query: QualitativeQuery, @Req() request: HttpRequest) {
     const { userId, role } = actorOf(request);
-    const view = await this.access.of(request);
+    const view = await this.access.resolve(request);
     const isHelpClosed = await this.personal.isHelpClosed(userId, 'qualitative');
     const localisation = localisationOf(this.pages, request);
     const settingsHref = atLeast(role, 'org_admin') ? '/dashboard/qualitative/settings' : null;
@@ -68,16 +67,16 @@ export class QualitativeController {
       };
       return { isHelpClosed, empty };
     }
-    const period = periodNamed(query, localisation.timeZone, Date.now());
-    const filter = filterOf(query, period);
+    const period = resolvePeriod(query, localisation.timeZone, Date.now());
+    const filter = toScoreFilter(query, period);
     const [page, scored, share, choices] = await Promise.all([
-      this.scores.page(view.scope, filter, { cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
-      this.scores.scored(view.scope, filter, localisation.timeZone),
+      this.scores.page(view.scope, filter, { cursor: query.cursor ?? null, limit: PAGE_SIZE }),
+      this.scores.listScored(view.scope, filter, localisation.timeZone),
       this.scores.share(view.scope, filter.from),
       this.scores.choices(view.scope, filter.from),
     ]);
     const facts = { request, query, period, page, share, choices, localisation };
-    const reports = await reportsOf(scored, await this.referenceFor(request));
+    const reports = await buildReports(scored, await this.findReference(request));
     return {
       ...{ isHelpClosed, settingsHref },
       ...qualityPage(facts),
@@ -85,14 +84,14 @@ export class QualitativeController {
     };
   }
 
-  /** Differences are against the model that auto leans on; without one, against the one that served most. */
-  private async referenceFor(request: HttpRequest): Promise<string | null> {
+  /** Differences refer to the autorouter's reference model; without one, to the most used model. */
+  private async findReference(request: HttpRequest): Promise<string | null> {
     const { userId, organisationId } = actorOf(request);
     const levels = await this.auto.levels({ organisationId, userId, keyId: null });
     return effectivePolicy(levels).reference_model ?? null;
   }
 
-  /** One score row with everything that may be said of it; texts only where they are kept and the reader may read them. */
+  /** Returns a score with its details; texts only if they are retained and the reader is allowed to see them. */
   @Data('/dashboard/qualitative/detail/:request_id', Access.session())
   @Audited(['qualitative.content-viewed'])
   async detail(
@@ -100,9 +99,11 @@ export class QualitativeController {
     @Query() { model }: ScoreDetailQuery,
     @Req() request: HttpRequest,
   ) {
-    const view = await this.access.of(request);
+    const view = await this.access.resolve(request);
     const rows =
-      view.state === 'open' && isUuid(requestId) ? await this.scores.ofRequest(view.scope, requestId) : [];
+      view.state === 'open' && isUuid(requestId)
+        ? await this.scores.listForRequest(view.scope, requestId)
+        : [];
     const row = rows.find((each) => (model === undefined ? each.role === 'served' : each.model === model));
     if (row === undefined || view.state !== 'open')
       throw fault('not_found', { param: 'request_id', message: 'There is no score of such a request.' });
@@ -111,31 +112,31 @@ export class QualitativeController {
       row: presentScore(row),
       pair: rows.filter((each) => each.id !== row.id).map(presentScore),
       explanation: await this.decisions.explanationOf(view.scope, requestId),
-      ...(await this.texts(row, rows, request)),
+      ...(await this.loadTexts(row, rows, request)),
     };
   }
 
   @Csv('/dashboard/qualitative/export', Access.session(), 'quality')
-  async export(@Query() query: QualitativeQuery, @Req() request: HttpRequest): Promise<CsvTable> {
-    const view = await this.access.of(request);
+  async export(@Query() query: QualitativeQuery, @Req() request: HttpRequest): Promise<CsvContent> {
+    const view = await this.access.resolve(request);
     const limit = this.settings.auditExportMaxRows;
     if (view.state !== 'open') return { columns: scoreFileColumns, rows: [], cappedAt: limit };
     const { scope } = view;
-    const filter = filterOf(query, periodNamed(query, this.pages.timeZoneOf(request), Date.now()));
-    const rows = everyRow(limit, ROWS_AT_ONCE, (page) => this.scores.page(scope, filter, page));
+    const filter = toScoreFilter(query, resolvePeriod(query, this.pages.timeZoneOf(request), Date.now()));
+    const rows = everyRow(limit, EXPORT_PAGE_SIZE, (page) => this.scores.page(scope, filter, page));
     return { columns: scoreFileColumns, rows: fileRows(rows), cappedAt: limit };
   }
 
-  private async texts(row: ScoreRow, rows: readonly ScoreRow[], request: HttpRequest) {
+  private async loadTexts(row: ScoreRow, rows: readonly ScoreRow[], request: HttpRequest) {
     const { userId, role } = actorOf(request);
-    const without = (reason: string) => {
-      this.activity.nothingChanged();
+    const unavailable = (reason: string) => {
+      this.activity.reportNoChange();
       return { content: null, reason };
     };
-    if (!row.content_available) return without('retention_off');
-    if (row.user_id !== userId && !isAdministrator(role)) return without('not_allowed');
-    const kept = await this.content.of(row.request_id);
-    if (kept === null) return without('retention_off');
+    if (!row.content_available) return unavailable('retention_off');
+    if (row.user_id !== userId && !isAdministrator(role)) return unavailable('not_allowed');
+    const sample = await this.content.find(row.request_id);
+    if (sample === null) return unavailable('retention_off');
     await this.database.transaction((tx) =>
       this.activity.write(tx, {
         action: 'qualitative.content-viewed',
@@ -144,10 +145,10 @@ export class QualitativeController {
       }),
     );
     const answers = rows.flatMap(({ model }) => {
-      const answer = kept.answers.get(model);
+      const answer = sample.answers.get(model);
       return answer === undefined ? [] : [{ model, ...answer }];
     });
-    return { content: { request: kept.request, answers }, reason: null };
+    return { content: { request: sample.request, answers }, reason: null };
   }
 }
 

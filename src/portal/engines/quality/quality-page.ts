@@ -9,7 +9,7 @@ import {
   type Figure,
   formatNumber,
   type LabelledFigure,
-  mixed,
+  mixedColumn,
   type RowDetail,
   type Translate,
 } from '../../../views';
@@ -21,15 +21,15 @@ import {
   type ListPageModel,
   type Localisation,
   pathOf,
-  periodWords,
+  describePeriod,
   queryOf,
-  scopeWords,
+  describeScope,
 } from '../../../web';
-import { decimalText } from '../autorouter-words';
+import { decimalText } from '../autorouter-text';
 import { periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
 import { daysField } from '../../lists/periods';
 
-export interface QualityFacts {
+export interface QualityPageInput {
   readonly request: HttpRequest;
   readonly query: QualitativeQuery;
   readonly period: Period;
@@ -44,18 +44,16 @@ export interface QualityFacts {
 }
 
 export interface QualityPageModel extends ListPageModel {
-  /** This share of the requests has a score. */
   readonly shareText: string;
-  /** It is said where the judge only pretends. */
   readonly simulated: BannerModel | null;
 }
 
-export function qualityPage(facts: QualityFacts): QualityPageModel {
-  const { request, page, share, choices, localisation } = facts;
+export function qualityPage(input: QualityPageInput): QualityPageModel {
+  const { request, page, share, choices, localisation } = input;
   const { translate, locale } = localisation;
   const percent = share.requests === 0 ? 0 : (share.scored / share.requests) * 100;
   return {
-    ...listPage(request, page, describe(facts), translate),
+    ...listPage(request, page, describeList(input), translate),
     shareText: translate('qualitative.share', {
       scored: formatNumber(locale, share.scored),
       requests: formatNumber(locale, share.requests),
@@ -71,35 +69,35 @@ export const simulatedBanner = (translate: Translate): BannerModel => ({
   text: translate('qualitative.simulated-text'),
 });
 
-function describe({
+function describeList({
   request,
   query,
   period,
   choices,
   localisation,
-}: QualityFacts): ListDescription<ScoreRow> {
+}: QualityPageInput): ListDescription<ScoreRow> {
   const { translate } = localisation;
   const text = (name: string): string => translate(`qualitative.${name}`);
   return {
     heading: translate('navigation.quality'),
-    scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
+    scope: `${describePeriod(period, localisation, { days: query.days })} · ${describeScope(request, translate)}`,
     columns: [
       column('requests.time', 'time', (row) => row.created_at),
       column('requests.model', 'text', ({ model }) => model, 'heading'),
       column('qualitative.role', 'text', ({ role }) => text(`roles.${role}`), 'minor'),
       column('qualitative.bucket', 'text', ({ bucket }) => bucket, 'minor'),
-      mixed('qualitative.score', (row) => scoreFigure(row, localisation), 'end'),
+      mixedColumn('qualitative.score', (row) => scoreFigure(row, localisation), 'end'),
       column('qualitative.preference', 'text', (row) => preferenceText(row, translate), 'minor'),
     ],
     fields: fieldsOf(query, choices, translate),
-    row: (row) => ({ detail: detailOf(row, request, query, translate) }),
+    row: (row) => ({ detail: scoreDetail(row, request, query, translate) }),
     nothingYet: { title: text('none-title'), text: text('none-text') },
   };
 }
 
 function fieldsOf(
   query: QualitativeQuery,
-  { models, buckets }: QualityFacts['choices'],
+  { models, buckets }: QualityPageInput['choices'],
   translate: Translate,
 ): FieldModel[] {
   const select = (
@@ -125,7 +123,7 @@ function fieldsOf(
   ];
 }
 
-const detailOf = (
+const scoreDetail = (
   row: ScoreRow,
   request: HttpRequest,
   { open }: QualitativeQuery,
@@ -135,10 +133,9 @@ const detailOf = (
   name: `${row.model} · ${row.bucket}`,
   href: `${addressOf(pathOf(request), queryOf(request), { open: row.id })}#score-${row.id}`,
   open: open === row.id,
-  items: detailsOf(row, translate),
+  items: scoreFigures(row, translate),
 });
 
-/** A score is a number; what could not be judged says why there is none. */
 function scoreFigure({ score_total: total, verdict }: ScoreRow, localisation: Localisation): Figure {
   const { translate } = localisation;
   if (total !== null) return { kind: 'text', value: decimalText(total, localisation) };
@@ -155,28 +152,31 @@ function scoreFigure({ score_total: total, verdict }: ScoreRow, localisation: Lo
 const preferenceText = ({ pair_preference: preference }: ScoreRow, translate: Translate): string =>
   preference === null ? '–' : translate(`qualitative.preferences.${preference}`);
 
-/** It is in words; a signal that a newer node noted stays as it is. */
+/** Describes a signal; an unknown one from a newer node is shown as it is. */
 function flagText(flag: string, translate: Translate): string {
   const key = `qualitative.signals.${flag}`;
   const text = translate(key);
   return text === key ? flag : text;
 }
 
-function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
+function scoreFigures(row: ScoreRow, translate: Translate): LabelledFigure[] {
   const text = (name: string): string => translate(`qualitative.${name}`);
   const parts = Object.entries(row.scores ?? {}).map(([part, score]): LabelledFigure => ({
     label: text(`parts.${part}`),
     figure: { kind: 'number', value: score },
   }));
   const redactions = Object.entries(row.redactions).map(([kind, count]) => `${kind} ${count}`);
-  const maybe = (label: string, value: string | null): LabelledFigure[] =>
+  const optionalText = (label: string, value: string | null): LabelledFigure[] =>
     value === null || value === '' ? [] : [{ label, figure: { kind: 'text', value } }];
   return [
     ...parts,
-    ...maybe(text('judge'), row.judge_model === null ? null : `${row.judge_model} · ${row.judge_version}`),
-    ...(row.self_family ? maybe(text('self-family'), text('self-family-text')) : []),
-    ...maybe(text('flags'), row.objective_flags.map((flag) => flagText(flag, translate)).join(', ')),
-    ...maybe(text('redactions'), redactions.join(', ')),
+    ...optionalText(
+      text('judge'),
+      row.judge_model === null ? null : `${row.judge_model} · ${row.judge_version}`,
+    ),
+    ...(row.self_family ? optionalText(text('self-family'), text('self-family-text')) : []),
+    ...optionalText(text('flags'), row.objective_flags.map((flag) => flagText(flag, translate)).join(', ')),
+    ...optionalText(text('redactions'), redactions.join(', ')),
     { label: translate('requests.cost'), figure: { kind: 'cost', value: BigInt(row.cost_nano) } },
     { label: text('judge-cost'), figure: { kind: 'cost', value: BigInt(row.judge_cost_nano) } },
     { label: translate('requests.latency'), figure: { kind: 'latency', value: row.latency_ms } },

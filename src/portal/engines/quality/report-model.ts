@@ -11,24 +11,18 @@ import {
   tableOf,
 } from '../../../views';
 import type { Localisation } from '../../../web';
-import {
-  decimalText,
-  intervalColumn,
-  intervalText,
-  pointsText,
-  shareIntervalText,
-} from '../autorouter-words';
+import { decimalText, intervalColumn, intervalText, pointsText, shareIntervalText } from '../autorouter-text';
 
 export interface ReportCard {
   readonly id: string;
   readonly heading: string;
   readonly table: TableModel;
-  /** It shows one judge version; there is no line from one to the next. */
+  /** Trend of one judge version; versions are not comparable. */
   readonly trend: ChartModel | null;
   readonly facts: readonly LabelledFigure[];
 }
 
-/** Reports stand beside one another, one a judge version. */
+/** Builds one report per judge version. */
 export function reportModels(
   reports: readonly QualityReport[],
   scored: readonly ScoredAnswer[],
@@ -41,37 +35,37 @@ export function reportModels(
     text: translate('qualitative.versions-text', { count: reports.length }),
   };
   return {
-    reports: scored.length === 0 ? [] : reports.map((report) => cardOf(report, localisation)),
+    reports: scored.length === 0 ? [] : reports.map((report) => reportCard(report, localisation)),
     versionsNote: reports.length > 1 ? note : null,
   };
 }
 
-function cardOf(report: QualityReport, localisation: Localisation): ReportCard {
+function reportCard(report: QualityReport, localisation: Localisation): ReportCard {
   const { translate } = localisation;
   return {
     id: `report-${report.judgeVersion}`,
     heading: translate('qualitative.report', { version: report.judgeVersion }),
-    table: tableFor(report, localisation),
-    trend: trendOf(report, localisation),
-    facts: calibrationFacts(report, localisation),
+    table: reportTable(report, localisation),
+    trend: trendChart(report, localisation),
+    facts: calibrationFigures(report, localisation),
   };
 }
 
-function tableFor(
+function reportTable(
   { models, reference, judgeVersion }: QualityReport,
   localisation: Localisation,
 ): TableModel {
   const { translate, locale } = localisation;
   const text = (name: string): string => translate(`qualitative.${name}`);
-  const few = text('too-few');
-  const apart = ({ difference }: ModelReport): string =>
+  const tooFew = text('too-few');
+  const differenceText = ({ difference }: ModelReport): string =>
     difference === null
-      ? few
+      ? tooFew
       : `${intervalText(difference, localisation, true)}${difference.isSignificant ? ' *' : ''} (${formatNumber(locale, difference.pairs)})`;
   return tableOf(
     models,
     {
-      // Two reports on one page are two regions: each needs a name of its own.
+      // Captions name regions of the page, so each report needs its own.
       caption: translate('qualitative.report', { version: judgeVersion }),
       columns: [
         column('requests.model', 'text', ({ model }) => model),
@@ -80,7 +74,7 @@ function tableFor(
         column(
           'qualitative.difference',
           'text',
-          (report) => (report.model === reference ? text('reference') : apart(report)),
+          (report) => (report.model === reference ? text('reference') : differenceText(report)),
           'end',
         ),
         column(
@@ -107,7 +101,7 @@ function tableFor(
 const lengthText = (difference: Interval | null, localisation: Localisation): string =>
   difference === null ? '–' : intervalText(difference, localisation, true);
 
-function trendOf({ trend }: QualityReport, localisation: Localisation): ChartModel | null {
+function trendChart({ trend }: QualityReport, localisation: Localisation): ChartModel | null {
   if (trend.length < 2) return null;
   const { translate } = localisation;
   const day = new Intl.DateTimeFormat(localisation.locale, {
@@ -115,9 +109,9 @@ function trendOf({ trend }: QualityReport, localisation: Localisation): ChartMod
     day: 'numeric',
     month: 'short',
   });
-  const line = (name: string, of: (interval: Interval) => number) => ({
+  const line = (name: string, boundOf: (interval: Interval) => number) => ({
     name: translate(`qualitative.${name}`),
-    values: trend.map(({ mean }) => Math.max(0, of(mean))),
+    values: trend.map(({ mean }) => Math.max(0, boundOf(mean))),
   });
   return lineChart({
     title: translate('qualitative.trend'),
@@ -133,18 +127,18 @@ function trendOf({ trend }: QualityReport, localisation: Localisation): ChartMod
   });
 }
 
-function calibrationFacts({ calibration }: QualityReport, localisation: Localisation): LabelledFigure[] {
+function calibrationFigures({ calibration }: QualityReport, localisation: Localisation): LabelledFigure[] {
   const { translate } = localisation;
   const { accuracy, compared, error } = calibration;
-  const few = translate('qualitative.too-few');
+  const tooFew = translate('qualitative.too-few');
   return [
     {
       label: translate('qualitative.accuracy', { count: compared }),
-      figure: { kind: 'text', value: accuracy === null ? few : shareIntervalText(accuracy, localisation) },
+      figure: { kind: 'text', value: accuracy === null ? tooFew : shareIntervalText(accuracy, localisation) },
     },
     {
       label: translate('qualitative.calibration-error'),
-      figure: { kind: 'text', value: error === null ? few : pointsText(error, localisation) },
+      figure: { kind: 'text', value: error === null ? tooFew : pointsText(error, localisation) },
     },
   ];
 }

@@ -3,17 +3,17 @@ import { CatalogueService } from '../../../catalogue';
 import { Settings } from '../../../platform';
 import { Access, type HttpRequest, type OpenApiDocument, Page, PageRenderer } from '../../../web';
 import { publicModels } from '../public-models';
-import { Descriptions } from './descriptions';
-import { referenceOf, rowsOf } from './reference';
+import { ApiDescriptions } from './api-descriptions';
+import { apiReference, operationRows } from './reference';
 
 const json = 'application/json; charset=utf-8';
 const caching = 'public, max-age=300';
 
-/** The interface, for people and for programs: both are made from one description. */
+/** API documentation as pages and as OpenAPI, generated from the same description. */
 @Controller()
 export class ApiDocsController {
   constructor(
-    private readonly descriptions: Descriptions,
+    private readonly descriptions: ApiDescriptions,
     private readonly catalogue: CatalogueService,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
@@ -21,19 +21,19 @@ export class ApiDocsController {
 
   @Page('/api-docs', 'pages/public/api-docs', Access.anyone())
   docs(@Req() request: HttpRequest) {
-    const { baseUrl } = this.pages.placeOf(request);
+    const { baseUrl } = this.pages.portalOf(request);
     const { gatewayUrl = '' } = this.settings;
     return {
       baseUrl,
       openApi: `${gatewayUrl}/v1/openapi.json`,
-      tags: referenceOf(this.descriptions.gateway, publicModels(this.catalogue), baseUrl),
-      portal: rowsOf(this.descriptions.portal),
+      tags: apiReference(this.descriptions.gateway, publicModels(this.catalogue), baseUrl),
+      portal: operationRows(this.descriptions.portal),
     };
   }
 
   @Page('/api-docs/try', 'pages/public/try', Access.anyone())
   try() {
-    // Scripts of our pages reach no other address.
+    // Scripts of the portal can only call its own origin.
     return { gateway: this.settings.gatewayUrl === undefined };
   }
 

@@ -15,26 +15,26 @@ class ErrorsQuery {
   @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
-  /** It takes only codes that this version can answer with. */
+  /** Only codes that this version can return. */
   @IsOptional()
   @IsIn(['', 'reachable'])
   reach?: string;
 }
 
-/** Every error code with its class and its next step; the address of one is `#code`. */
+/** All error codes with their class and next step; `#code` links to one of them. */
 @Controller()
 export class ErrorPagesController {
   @Page(errorsPath, 'pages/public/errors', Access.anyone())
   errors(@Query() query: ErrorsQuery) {
     const { class: actionClass = '', q = '', reach = '' } = query;
-    const words = q.toLowerCase().trim().split(/\s+/);
+    const terms = q.toLowerCase().trim().split(/\s+/);
     const all = publicCatalogue();
     const codes = all.filter((entry) => {
       const text = `${entry.code} ${entry.status} ${entry.type} ${entry.human_message}`.toLowerCase();
       return (
         (actionClass === '' || entry.action_class === actionClass) &&
         (reach === '' || entry.reach === reach) &&
-        words.every((word) => text.includes(word))
+        terms.every((word) => text.includes(word))
       );
     });
     return {

@@ -5,10 +5,9 @@ export interface SnippetInput {
   readonly method: string;
   readonly path: string;
   readonly baseUrl: string;
-  /** The variable that holds the key; null where none is needed. */
+  /** Environment variable with the key; null if none is needed. */
   readonly key: string | null;
   readonly body: unknown;
-  /** The body is a form with a file. */
   readonly form: boolean;
 }
 
@@ -20,9 +19,9 @@ const placeholders: Readonly<Record<string, string>> = {
   code: 'budget_exceeded',
 };
 
-/** They show one request in three languages, with nothing but what each brings along. */
+/** Shows one request in three languages, using only their standard HTTP clients. */
 export function operationSnippets(input: SnippetInput): SnippetTabsModel {
-  const path = input.path.replace(/\{(\w+)\}/g, (_whole, name: string) => placeholders[name] ?? name);
+  const path = input.path.replace(/\{(\w+)\}/g, (_match, name: string) => placeholders[name] ?? name);
   const url = input.baseUrl + path;
   return {
     id: `try-${input.id}`,
@@ -55,14 +54,14 @@ function curl(input: SnippetInput, url: string): string {
 
 function python(input: SnippetInput, url: string): string {
   const { method, key, body, form } = input;
-  const given = [
+  const args = [
     `"${url}"`,
     ...(key === null ? [] : [`headers={"Authorization": f"Bearer {os.environ['${key}']}"}`]),
     ...(form ? ['files={"file": open("recording.mp3", "rb")}', 'data={"model": "MODEL"}'] : []),
     ...(hasBody(input) ? [`json=${pythonValue(body)}`] : []),
   ];
   const imports = key === null ? 'import requests' : 'import os\nimport requests';
-  return `${imports}\n\nanswer = requests.${method.toLowerCase()}(\n    ${given.join(',\n    ')},\n)\nprint(answer.status_code, answer.text)`;
+  return `${imports}\n\nanswer = requests.${method.toLowerCase()}(\n    ${args.join(',\n    ')},\n)\nprint(answer.status_code, answer.text)`;
 }
 
 const pythonValue = (value: unknown): string =>
@@ -78,15 +77,15 @@ function typescript(input: SnippetInput, url: string): string {
     ...(key === null ? [] : [`Authorization: \`Bearer \${process.env.${key}}\``]),
     ...(hasBody(input) ? [`'Content-Type': 'application/json'`] : []),
   ];
-  const given = [
+  const init = [
     ...(method === 'GET' ? [] : [`method: '${method}'`]),
     ...(headers.length === 0 ? [] : [`headers: { ${headers.join(', ')} }`]),
     ...(form ? ['body: form'] : []),
     ...(hasBody(input) ? [`body: JSON.stringify(${JSON.stringify(body)})`] : []),
   ];
-  const options = given.length === 0 ? '' : `, {\n  ${given.join(',\n  ')},\n}`;
-  const start = form
+  const options = init.length === 0 ? '' : `, {\n  ${init.join(',\n  ')},\n}`;
+  const setup = form
     ? `import { openAsBlob } from 'node:fs';\n\nconst form = new FormData();\nform.set('file', await openAsBlob('recording.mp3'), 'recording.mp3');\nform.set('model', 'MODEL');\n`
     : '';
-  return `${start}const answer = await fetch('${url}'${options});\nconsole.log(answer.status, await answer.text());`;
+  return `${setup}const answer = await fetch('${url}'${options});\nconsole.log(answer.status, await answer.text());`;
 }

@@ -1,6 +1,6 @@
 import type { ModelKind } from '../../../catalogue';
-import { kindAsked } from '../../../gateway';
-import type { Schema } from '../../../kernel';
+import { requestedModelKind } from '../../../gateway';
+import type { JsonSchema } from '../../../kernel';
 import type { Media, OpenApiDocument, OpenApiOperation } from '../../../web';
 import type { PublicModel } from '../public-models';
 import { operationSnippets } from './operation-snippets';
@@ -12,8 +12,7 @@ interface FieldRow {
   readonly notes: string;
 }
 
-/** The operations of a document as a page shows them: by subject, with fields and requests that can be copied. */
-export function referenceOf(document: OpenApiDocument, models: readonly PublicModel[], baseUrl: string) {
+export function apiReference(document: OpenApiDocument, models: readonly PublicModel[], baseUrl: string) {
   const operations = operationsOf(document);
   return document.tags.map(({ name }) => ({
     id: slug(name),
@@ -23,30 +22,30 @@ export function referenceOf(document: OpenApiDocument, models: readonly PublicMo
       .map(({ method, path, operation }) => {
         const [type = '', media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
         const form = type.startsWith('multipart');
-        const body = withModel(media?.example, modelOf(kindAsked({ method, path }), models));
+        const body = withModel(media?.example, exampleModelOf(requestedModelKind({ method, path }), models));
         return {
           id: kebab(operation.operationId),
           method,
           path,
           summary: operation.summary,
           description: operation.description,
-          key: keyOf(operation),
+          key: keyVariableOf(operation),
           parameters: (operation.parameters ?? []).map(
-            ({ name: parameter, in: place, required = false, schema, description = '' }): FieldRow => ({
+            ({ name: parameter, in: location, required = false, schema, description = '' }): FieldRow => ({
               name: parameter,
-              type: `${typeOf(schema)} (${place})`,
+              type: `${typeOf(schema)} (${location})`,
               required,
-              notes: [description, boundsOf(schema)].filter(Boolean).join(' '),
+              notes: [description, limitsText(schema)].filter(Boolean).join(' '),
             }),
           ),
           fields: fieldsOf(media, document),
-          answers: answersOf(operation, document),
+          answers: responsesOf(operation, document),
           snippets: operationSnippets({
             id: kebab(operation.operationId),
             method,
             path,
             baseUrl,
-            key: keyOf(operation),
+            key: keyVariableOf(operation),
             body,
             form,
           }),
@@ -55,8 +54,7 @@ export function referenceOf(document: OpenApiDocument, models: readonly PublicMo
   }));
 }
 
-/** The operations of a document, one row each. */
-export const rowsOf = (document: OpenApiDocument) =>
+export const operationRows = (document: OpenApiDocument) =>
   operationsOf(document).map(({ method, path, operation }) => ({
     method,
     path,
@@ -69,13 +67,13 @@ export const rowsOf = (document: OpenApiDocument) =>
     answer: Object.keys(operation.responses['200']?.content ?? { redirect: 0 }).join(', '),
   }));
 
-interface Located {
+interface DocumentedOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: OpenApiOperation;
 }
 
-const operationsOf = ({ paths }: OpenApiDocument): Located[] =>
+const operationsOf = ({ paths }: OpenApiDocument): DocumentedOperation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
@@ -83,24 +81,23 @@ const operationsOf = ({ paths }: OpenApiDocument): Located[] =>
 const slug = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function keyOf({ security }: OpenApiOperation): string | null {
+function keyVariableOf({ security }: OpenApiOperation): string | null {
   const [first] = security;
   if (first === undefined) return null;
   return 'rootKey' in first ? 'ROOT_KEY' : 'SVC_API_KEY';
 }
 
 function fieldsOf(media: Media | undefined, document: OpenApiDocument): FieldRow[] {
-  const schema = resolved(media?.schema ?? {}, document);
+  const schema = resolveSchema(media?.schema ?? {}, document);
   return Object.entries(schema.properties ?? {}).map(([name, field]) => ({
     name,
     type: typeOf(field),
     required: schema.required?.includes(name) ?? false,
-    notes: [field.description ?? '', boundsOf(field)].filter(Boolean).join(' '),
+    notes: [field.description ?? '', limitsText(field)].filter(Boolean).join(' '),
   }));
 }
 
-/** The response: the media types, and the fields of a JSON object. */
-function answersOf(operation: OpenApiOperation, document: OpenApiDocument) {
+function responsesOf(operation: OpenApiOperation, document: OpenApiDocument) {
   return Object.entries(operation.responses['200']?.content ?? {}).map(([type, media]) => ({
     type,
     fields: fieldsOf(media, document)
@@ -109,33 +106,33 @@ function answersOf(operation: OpenApiOperation, document: OpenApiDocument) {
   }));
 }
 
-function resolved(schema: Schema, document: OpenApiDocument): Schema {
+function resolveSchema(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
   const name = schema.$ref?.split('/').at(-1);
-  const schemas = document.components.schemas as Readonly<Record<string, Schema>> | undefined;
+  const schemas = document.components.schemas as Readonly<Record<string, JsonSchema>> | undefined;
   return name === undefined ? schema : (schemas?.[name] ?? {});
 }
 
-function typeOf({ type, items, enum: choices, const: only, anyOf }: Schema): string {
+function typeOf({ type, items, enum: choices, const: only, anyOf }: JsonSchema): string {
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' | ');
   if (only !== undefined) return JSON.stringify(only);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
-  const own = [type ?? 'any'].flat().join(' | ');
-  return items === undefined ? own : `${own} of ${typeOf(items)}`;
+  const typeName = [type ?? 'any'].flat().join(' | ');
+  return items === undefined ? typeName : `${typeName} of ${typeOf(items)}`;
 }
 
-function boundsOf({ minimum, maximum, maxLength, maxItems, default: usual }: Schema): string {
+function limitsText({ minimum, maximum, maxLength, maxItems, default: defaultValue }: JsonSchema): string {
   const number = (value: number): string => value.toLocaleString('en');
   return [
     ...(minimum !== undefined && maximum !== undefined ? [`${number(minimum)} to ${number(maximum)}.`] : []),
     ...(maxLength === undefined ? [] : [`At most ${number(maxLength)} characters.`]),
     ...(maxItems === undefined ? [] : [`At most ${number(maxItems)}.`]),
-    ...(usual === undefined ? [] : [`Usually ${JSON.stringify(usual)}.`]),
+    ...(defaultValue === undefined ? [] : [`Usually ${JSON.stringify(defaultValue)}.`]),
   ].join(' ');
 }
 
-const modelOf = (kind: ModelKind, models: readonly PublicModel[]): string =>
+const exampleModelOf = (kind: ModelKind, models: readonly PublicModel[]): string =>
   models.find((model) => model.kind === kind && model.state === 'active')?.id ?? 'MODEL_ID';
 
-/** An example asks for a model that this deployment has. */
+/** Replaces the model of an example by one of this deployment. */
 const withModel = (example: unknown, model: string): unknown =>
   typeof example === 'object' && example !== null && 'model' in example ? { ...example, model } : example;

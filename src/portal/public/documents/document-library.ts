@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
 import { Settings } from '../../../platform';
 import { claudeCodeSettings, codexSettings, projectFolder } from '../../../views';
-import type { PortalPlace } from '../../../web';
+import type { PortalIdentity } from '../../../web';
 import { exampleModels } from '../example-models';
 import { publicModels } from '../public-models';
 import { documentLink, linkCodes, references } from './links';
@@ -12,15 +12,14 @@ import { type MarkdownPage, renderMarkdown, splitFrontMatter } from './markdown'
 
 export interface DocumentPage extends MarkdownPage {
   readonly lede?: string;
-  /** Its parts are laid out so, where it is more than running text. */
+  /** Layout of the parts; absent for plain running text. */
   readonly layout?: string;
-  /** Only references have one: the pages are named in five languages. */
+  /** Set for references only, as page titles are translated. */
   readonly title?: string;
 }
 
 const copyLabel = 'Copy';
 
-/** Texts in Markdown that come with the product, with this deployment's own values filled in. */
 @Injectable()
 export class DocumentLibrary {
   private readonly texts = new Map<string, string>();
@@ -30,25 +29,25 @@ export class DocumentLibrary {
     private readonly catalogue: CatalogueService,
   ) {}
 
-  page(name: string, place: PortalPlace): DocumentPage {
-    const { fields, text } = splitFrontMatter(this.read(join('views', 'content', `${name}.md`)));
-    const values = this.values(place);
+  page(name: string, portal: PortalIdentity): DocumentPage {
+    const { fields, text } = splitFrontMatter(this.readText(join('views', 'content', `${name}.md`)));
+    const values = this.values(portal);
     return {
       ...renderMarkdown(linkCodes(text), { values, copyLabel }),
       layout: fields.layout,
-      ...(fields.lede === undefined ? {} : { lede: fields.lede.replaceAll('{{brand}}', place.brandName) }),
+      ...(fields.lede === undefined ? {} : { lede: fields.lede.replaceAll('{{brand}}', portal.brandName) }),
     };
   }
 
   reference(name: string): DocumentPage | undefined {
     if (!references.has(name)) return undefined;
-    const text = this.read(join('docs', `${name}.md`));
+    const text = this.readText(join('docs', `${name}.md`));
     const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
     return { ...renderMarkdown(text, { link: documentLink, copyLabel }), title };
   }
 
-  /** Texts may name these values in double braces. */
-  private values({ baseUrl, portalUrl, brandName }: PortalPlace): Readonly<Record<string, string>> {
+  /** Values that texts can use as `{{name}}`. */
+  private values({ baseUrl, portalUrl, brandName }: PortalIdentity): Readonly<Record<string, string>> {
     const { settings } = this;
     const { chat, large, embedding } = exampleModels(publicModels(this.catalogue));
     const agents = { baseUrl, key: '$SVC_API_KEY', model: chat, largeModel: large };
@@ -78,8 +77,8 @@ export class DocumentLibrary {
     };
   }
 
-  /** Files of the installation do not change while it runs; in development they do. */
-  private read(path: string): string {
+  /** Caches files outside development, because they do not change while the service runs. */
+  private readText(path: string): string {
     let text = this.texts.get(path);
     if (text === undefined || this.settings.environment === 'development') {
       text = readFileSync(join(projectFolder, path), 'utf8');

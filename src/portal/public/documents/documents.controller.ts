@@ -6,7 +6,6 @@ import { DocumentLibrary } from './document-library';
 const view = 'pages/public/document';
 const paths = ['/features', '/security', '/controls', '/certifications', '/developers', '/guide'];
 
-/** The documents say in prose what the product is and does; every claim leads to its proof. */
 @Controller()
 export class DocumentsController {
   constructor(
@@ -17,11 +16,10 @@ export class DocumentsController {
   @Page(paths, view, Access.anyone())
   document(@Req() request: HttpRequest) {
     const path = pathOf(request);
-    const text = this.library.page(path.slice(1), this.pages.placeOf(request));
+    const text = this.library.page(path.slice(1), this.pages.portalOf(request));
     return { path, titleKey: `public.link.${path}`, ...text };
   }
 
-  /** The reference texts of the product, as they come with this version. */
   @Page('/developers/:name', view, Access.anyone())
   reference(@PathText('name') name: string) {
     const reference = this.library.reference(name);

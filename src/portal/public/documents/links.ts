@@ -1,4 +1,4 @@
-/** The texts of docs/ that callers need; those for operators stay with the sources. */
+/** Documents under docs/ that are relevant to API users; the others are for operators. */
 export const references: ReadonlySet<string> = new Set([
   'api',
   'clients',
@@ -14,7 +14,7 @@ export const references: ReadonlySet<string> = new Set([
   'threats',
 ]);
 
-/** A link between texts leads to the page of that text, and is plain text where there is none. */
+/** Converts a link between documents to the page's address; null if there is no such page. */
 export function documentLink(href: string): string | null {
   if (/^(#|https:|mailto:)/.test(href)) return href;
   const [, name = '', anchor = ''] = /^([\w-]+)\.md(#[\w-]+)?$/.exec(href) ?? [];
@@ -23,6 +23,6 @@ export function documentLink(href: string): string | null {
 
 export const errorsPath = '/api-docs/errors';
 
-/** `error:code` in a text is the code, linked to its entry in the catalogue. */
+/** Replaces `error:code` by the code with a link to its catalogue entry. */
 export const linkCodes = (text: string): string =>
-  text.replace(/\berror:([a-z0-9_]+)/g, (_whole, code: string) => `[\`${code}\`](${errorsPath}#${code})`);
+  text.replace(/\berror:([a-z0-9_]+)/g, (_match, code: string) => `[\`${code}\`](${errorsPath}#${code})`);

@@ -3,37 +3,35 @@ import { Marked, type Tokens } from 'marked';
 
 export interface MarkdownPage {
   readonly html: SafeString;
-  /** The headings of the second level, for a table of contents. */
   readonly contents: readonly { readonly id: string; readonly title: string }[];
 }
 
 export interface MarkdownOptions {
-  /** These values stand for `{{name}}` in the text. */
+  /** Values for `{{name}}` in the text. */
   readonly values?: Readonly<Record<string, string>>;
-  /** It says where a link leads; null makes plain text of it. */
+  /** Resolves a link; null renders it as plain text. */
   readonly link?: (href: string) => string | null;
-  /** The button beside a piece of code has this name. */
   readonly copyLabel: string;
 }
 
 const escape = (text: string): string => Handlebars.escapeExpression(text);
 
-/** Our own pages, secure addresses and mail: everything else would be a script or a surprise. */
+/** Allows only the portal's own paths, https and email links. */
 const isSafeLink = (href: string): boolean => /^(\/(?![/\\])|#|https:\/\/|mailto:)/.test(href);
 
-/** Markdown as a part of a page: HTML in it is shown as text, and nothing is loaded from elsewhere. */
+/** Renders Markdown as part of a page. HTML is escaped and no external resources are loaded. */
 export function renderMarkdown(source: string, options: MarkdownOptions): MarkdownPage {
   const contents: { id: string; title: string }[] = [];
   const ids = new Map<string, number>();
-  const idOf = (title: string): string => {
+  const uniqueId = (title: string): string => {
     const slug =
       title
         .toLowerCase()
         .replace(/[^\p{L}\p{N}]+/gu, '-')
         .replace(/^-|-$/g, '') || 'part';
-    const seen = ids.get(slug) ?? 0;
-    ids.set(slug, seen + 1);
-    return seen === 0 ? slug : `${slug}-${seen + 1}`;
+    const count = ids.get(slug) ?? 0;
+    ids.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count + 1}`;
   };
   let headings: string[] = [];
   let lastHeading = '';
@@ -44,7 +42,7 @@ export function renderMarkdown(source: string, options: MarkdownOptions): Markdo
       image: ({ text }: Tokens.Image) => escape(text),
       heading({ tokens, depth, text }: Tokens.Heading): string {
         const title = this.parser.parseInline(tokens, this.parser.textRenderer);
-        const id = idOf(plainTitle(text));
+        const id = uniqueId(plainTitle(text));
         lastHeading = plainTitle(text);
         if (depth === 2) contents.push({ id, title: plainTitle(text) });
         return depth === 1 ? '' : `<h${depth} id="${escape(id)}">${title}</h${depth}>\n`;
@@ -61,12 +59,12 @@ export function renderMarkdown(source: string, options: MarkdownOptions): Markdo
         headings = token.header.map(({ text }) => plainTitle(text));
         const cells = (row: Tokens.TableCell[], tag: 'th' | 'td'): string =>
           row
-            .map(({ tokens, align }, place) => {
-              const shown = this.parser.parseInline(tokens);
-              const end = align === 'right' ? ' class="align-end"' : '';
-              // An empty heading would be a heading of nothing.
-              if (tag === 'td' || shown === '') return `<td${end}>${shown}</td>`;
-              return `<th scope="col"${end}>${shown || escape(headings[place] ?? '')}</th>`;
+            .map(({ tokens, align }, index) => {
+              const content = this.parser.parseInline(tokens);
+              const alignment = align === 'right' ? ' class="align-end"' : '';
+              // An empty table heading would be inaccessible.
+              if (tag === 'td' || content === '') return `<td${alignment}>${content}</td>`;
+              return `<th scope="col"${alignment}>${content || escape(headings[index] ?? '')}</th>`;
             })
             .join('');
         const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n');
@@ -89,29 +87,29 @@ function codeBlock(text: string, language: string, copyLabel: string): string {
   return `<div class="snippet"><button type="button" class="button-icon" data-copy="${code}" aria-label="${escape(copyLabel)}: ${label}">${copyIcon}</button><pre tabindex="0" role="group" aria-label="${label}"><code>${code}</code></pre></div>\n`;
 }
 
-/** It is drawn in place: the address of the sprite carries a hash that only templates know. */
+/** Inline, because the hashed address of the icon sprite is known to templates only. */
 const copyIcon =
   '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false" fill="none" stroke="currentColor" stroke-width="1.5"><rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15V6a2 2 0 0 1 2-2h9"/></svg>';
 
-/** Values go in after the text was rendered: none of them can become a mark-up. */
+/** Inserts values after rendering, so that they cannot become markup. */
 function withValues(html: string, values: Readonly<Record<string, string>>): string {
   if (Object.keys(values).length === 0) return html;
-  return html.replace(/\{\{([a-zA-Z]+)\}\}/g, (_whole, name: string) => {
+  return html.replace(/\{\{([a-zA-Z]+)\}\}/g, (_match, name: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`A text names the value ${name}, which there is none of`);
     return escape(value);
   });
 }
 
-/** The `name: value` lines between two `---` lines at the beginning, and the text below them. */
+/** Splits off the `name: value` lines between two `---` lines at the start. */
 export function splitFrontMatter(source: string): {
   readonly fields: Readonly<Record<string, string>>;
   readonly text: string;
 } {
-  const [whole, head = ''] = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(source) ?? [''];
+  const [frontMatter, head = ''] = /^---\r?\n([\s\S]*?)\r?\n---\r?\n/.exec(source) ?? [''];
   const pairs = head.split(/\r?\n/).flatMap((line) => {
     const colon = line.indexOf(':');
     return colon < 1 ? [] : [[line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const];
   });
-  return { fields: Object.fromEntries(pairs), text: source.slice(whole?.length ?? 0) };
+  return { fields: Object.fromEntries(pairs), text: source.slice(frontMatter?.length ?? 0) };
 }

@@ -6,15 +6,15 @@ import { renderMarkdown } from '../documents/markdown';
 import { legalDocuments, LegalLibrary } from './legal-library';
 
 class LegalQuery {
-  /** An earlier version; without it, the one in force. */
+  /** An earlier version; defaults to the one in force. */
   @IsOptional()
   @Matches(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
   version?: string;
 }
 
-/** Placeholder that an operator has to fill in; `doctor` names the texts that still have one. */
+/** Placeholder that the operator has to fill in; `doctor` lists texts that still have one. */
 const PLACEHOLDER = /\*{0,2}\[OPERATOR:[^\]]*\]\*{0,2}/g;
-/** Templates are in English only. */
+/** English only, like the templates. */
 const NOT_STATED = '(not yet stated by the operator)';
 
 @Controller()
@@ -25,19 +25,19 @@ export class LegalController {
   legal(@Req() request: HttpRequest, @Query() { version }: LegalQuery) {
     const path = pathOf(request);
     const name = legalDocuments.find((known) => path === `/legal/${known}`);
-    const found = name === undefined ? undefined : this.library.find(name, localeOf(request), version);
-    if (name === undefined || found === undefined) throw fault('not_found');
+    const legalText = name === undefined ? undefined : this.library.find(name, localeOf(request), version);
+    if (name === undefined || legalText === undefined) throw fault('not_found');
     const versions = this.library.versions(name);
-    const { text, language, ...facts } = found;
+    const { text, language, ...metadata } = legalText;
     return {
       path,
       titleKey: `public.link.${path}`,
       language,
       ...renderMarkdown(text.replaceAll(PLACEHOLDER, NOT_STATED), { copyLabel: 'Copy' }),
       legal: {
-        ...facts,
+        ...metadata,
         language,
-        isOld: !versions.some((other) => other.isCurrent && other.version === found.version),
+        isOld: !versions.some((other) => other.isCurrent && other.version === legalText.version),
         versions:
           versions.length < 2
             ? []

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { entryOf } from '../../../kernel';
-import { encoded, signRequest } from '../../../platform';
+import { uriEncode, signRequest } from '../../../platform';
 import { dialects, type SupplierError } from '../../../protocol';
 import {
   authorisation,
   endpoint,
   jsonBody,
-  type OutgoingCall,
-  passing,
+  type StyleCall,
+  forwardedHeaders,
   picturesOf,
-  prepared,
-  type PreparedCall,
-  type SupplierStyle,
+  prepareCall,
+  type PreparedStyleCall,
+  type CoreStyle,
 } from '../kit';
 import { betasOf, editMessages, messagesOperations } from '../messages-style/messages-style';
 import { MessagesUnframer } from './unframe';
@@ -21,8 +21,8 @@ const hostRegion = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./;
 
 const { count_tokens: _notServed, ...operations } = messagesOperations;
 
-/** Models of the messages dialect stand behind AWS with the same body and another envelope. */
-export const bedrock: SupplierStyle = {
+/** Messages models on AWS: the same body with a different envelope. */
+export const bedrock: CoreStyle = {
   name: 'bedrock',
   credential: 'sigv4',
   needsCredential: () => true,
@@ -30,13 +30,13 @@ export const bedrock: SupplierStyle = {
   fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
   pictures: ({ facts }) => picturesOf('anthropic', facts),
-  prepare: (call) => signed(unsigned(call), call),
+  prepare: (call) => signedCall(unsignedCall(call), call),
   readError: readBedrockError,
   unframer: () => new MessagesUnframer(),
 };
 
-/** Model and stream stand in the address, version and betas in the body. */
-function unsigned(call: OutgoingCall): PreparedCall {
+/** Model and streaming mode are part of the URL, version and betas part of the body. */
+function unsignedCall(call: StyleCall): PreparedStyleCall {
   const { lane, stream } = call;
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
@@ -48,34 +48,37 @@ function unsigned(call: OutgoingCall): PreparedCall {
     if (betas !== undefined) edits.set.anthropic_beta = betas.split(',').map((beta) => beta.trim());
   });
   const action = stream ? 'invoke-with-response-stream' : 'invoke';
-  const url = endpoint(lane.provider, '', `/model/${encoded(lane.upstreamModel)}/${action}`);
-  const whole = prepared(call, url, body, {});
+  const url = endpoint(lane.provider, '', `/model/${uriEncode(lane.upstreamModel)}/${action}`);
+  const base = prepareCall(call, url, body, {});
   return {
-    ...whole,
-    headers: { ...whole.headers, accept: stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
+    ...base,
+    headers: { ...base.headers, accept: stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
   };
 }
 
-function signed(request: PreparedCall, { lane, credential, headers, now }: OutgoingCall): PreparedCall {
+function signedCall(
+  request: PreparedStyleCall,
+  { lane, credential, headers, now }: StyleCall,
+): PreparedStyleCall {
   const added =
     credential?.kind === 'sigv4'
-      ? signRequest({ ...request, body: request.body.whole }, credential, {
+      ? signRequest({ ...request, body: request.body.buffer }, credential, {
           region: regionOf(lane),
           service: 'bedrock',
           now: now(),
         })
       : authorisation(credential, 'authorization');
-  // Headers that proxies on the way may change are not signed.
-  return { ...request, headers: { ...request.headers, ...passing(headers, []), ...added } };
+  // Headers that intermediate proxies might change are not signed.
+  return { ...request, headers: { ...request.headers, ...forwardedHeaders(headers, []), ...added } };
 }
 
-function regionOf({ provider, region }: OutgoingCall['lane']): string {
+function regionOf({ provider, region }: StyleCall['lane']): string {
   const { settings, baseUrl } = provider;
   if (typeof settings.aws_region === 'string') return settings.aws_region;
   return hostRegion.exec(new URL(baseUrl).hostname)?.[1] ?? region;
 }
 
-const typeOfException: Readonly<Record<string, string>> = {
+const errorTypeByException: Readonly<Record<string, string>> = {
   AccessDeniedException: 'permission_error',
   UnrecognizedClientException: 'authentication_error',
   ExpiredTokenException: 'authentication_error',
@@ -89,7 +92,7 @@ const typeOfException: Readonly<Record<string, string>> = {
   ValidationException: 'invalid_request_error',
 };
 
-/** The body is `{message}`; what kind it is of stands in a header. */
+/** The body is `{message}`; a header names the type of the error. */
 function readBedrockError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const message: unknown = Reflect.get(body, 'message') ?? Reflect.get(body, 'Message');
@@ -97,6 +100,6 @@ function readBedrockError(body: unknown, headers: IncomingHttpHeaders): Supplier
   if (typeof message !== 'string' && name === '') return undefined;
   return dialects.messages.readError({
     type: 'error',
-    error: { type: entryOf(typeOfException, name), message },
+    error: { type: entryOf(errorTypeByException, name), message },
   });
 }

@@ -1,6 +1,6 @@
 import { entryOf, fault, Fault, formatEvent, parseJsonText } from '../../../kernel';
-import type { Unframer } from '../kit';
-import { type Frame, FrameReader } from './event-stream';
+import type { StyleUnframer } from '../kit';
+import { type EventStreamFrame, FrameReader } from './event-stream';
 
 const errorTypes: Readonly<Record<string, string>> = {
   throttlingException: 'rate_limit_error',
@@ -9,8 +9,8 @@ const errorTypes: Readonly<Record<string, string>> = {
   serviceUnavailableException: 'overloaded_error',
 };
 
-/** Each frame wraps one event of the messages dialect, as base64 in JSON. */
-export class MessagesUnframer implements Unframer {
+/** Unwraps messages events: each frame contains one event, as base64 in JSON. */
+export class MessagesUnframer implements StyleUnframer {
   private readonly reader = new FrameReader();
 
   push(chunk: Buffer): Buffer | Fault {
@@ -26,26 +26,26 @@ export class MessagesUnframer implements Unframer {
   }
 
   end(): Fault | undefined {
-    if (!this.reader.unfinished) return undefined;
+    if (!this.reader.isUnfinished) return undefined;
     return fault('agentcli_incomplete_stream', {
       message: 'The stream of the supplier ended within a frame.',
     });
   }
 }
 
-function eventOf({ headers, payload }: Frame): string | Fault {
-  const content = parsed(payload.toString('utf8'));
+function eventOf({ headers, payload }: EventStreamFrame): string | Fault {
+  const content = parseObject(payload.toString('utf8'));
   if (headers[':message-type'] !== 'event') return errorEvent(headers, content);
   const bytes: unknown = Reflect.get(content, 'bytes');
-  // Other kinds of events may come and mean nothing to the dialect.
+  // Other event types carry nothing for the dialect.
   if (headers[':event-type'] !== 'chunk' || typeof bytes !== 'string') return '';
   const data = Buffer.from(bytes, 'base64').toString('utf8');
-  const type: unknown = Reflect.get(parsed(data), 'type');
+  const type: unknown = Reflect.get(parseObject(data), 'type');
   if (typeof type !== 'string') return fault('non_json_provider_response');
   return formatEvent({ event: type, data });
 }
 
-function errorEvent(headers: Frame['headers'], content: object): string {
+function errorEvent(headers: EventStreamFrame['headers'], content: object): string {
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const message: unknown = Reflect.get(content, 'message') ?? headers[':error-message'];
   const type = entryOf(errorTypes, name) ?? 'api_error';
@@ -53,7 +53,7 @@ function errorEvent(headers: Frame['headers'], content: object): string {
   return formatEvent({ event: 'error', data: JSON.stringify({ type: 'error', error }) });
 }
 
-function parsed(text: string) {
+function parseObject(text: string) {
   try {
     const value: unknown = parseJsonText(text);
     return typeof value === 'object' && value !== null ? value : {};

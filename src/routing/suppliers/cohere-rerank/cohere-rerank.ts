@@ -1,7 +1,7 @@
 import { dialects, type SupplierError } from '../../../protocol';
-import { authorisation, endpoint, jsonBody, passing, prepared, type SupplierStyle } from '../kit';
+import { authorisation, endpoint, jsonBody, forwardedHeaders, prepareCall, type CoreStyle } from '../kit';
 
-export const cohereRerank: SupplierStyle = {
+export const cohereRerank: CoreStyle = {
   name: 'cohere-rerank',
   credential: 'bearer',
   needsCredential: () => true,
@@ -19,15 +19,15 @@ export const cohereRerank: SupplierStyle = {
         edits.approximate('documents', documents.map(textOf), 'objects became texts');
       }
     });
-    return prepared(call, endpoint(call.lane.provider, '/v2', '/rerank'), body, {
-      ...passing(call.headers, []),
+    return prepareCall(call, endpoint(call.lane.provider, '/v2', '/rerank'), body, {
+      ...forwardedHeaders(call.headers, []),
       ...authorisation(call.credential, 'x-api-key'),
     });
   },
   readError: readRerankError,
 };
 
-/** The supplier ranks texts: of an object its text, or all of it. */
+/** The supplier ranks texts only: uses the text of an object, or its JSON. */
 function textOf(document: unknown): unknown {
   if (!isStructured(document)) return document;
   const text: unknown = Reflect.get(document, 'text');
@@ -37,7 +37,7 @@ function textOf(document: unknown): unknown {
 const isStructured = (document: unknown): document is object =>
   typeof document === 'object' && document !== null;
 
-/** The error is `{message}`, with nothing that names the kind; some gateways in front answer in the chat shape. */
+/** The error is `{message}` without a type; some gateways in front use the chat format. */
 function readRerankError(body: unknown): SupplierError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const message: unknown = Reflect.get(body, 'message');

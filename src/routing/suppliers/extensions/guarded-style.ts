@@ -1,9 +1,9 @@
 import type * as contract from '#extension';
 import type { Credential, LaneView } from '../../../catalogue';
-import type { Owned } from '../../../extensions';
-import { Fault, fault, parseJsonText, thrownWords } from '../../../kernel';
-import type { Target } from '../../../protocol';
-import { CallSecrets, type PictureRule, picturesOf, type SupplierStyle, type Unframer } from '../kit';
+import type { ExtensionPart } from '../../../extensions';
+import { Fault, fault, parseJsonText, thrownMessage } from '../../../kernel';
+import type { EncodingTarget } from '../../../protocol';
+import { CallSecrets, type PictureRule, picturesOf, type CoreStyle, type StyleUnframer } from '../kit';
 import {
   booleanIn,
   countIn,
@@ -18,42 +18,42 @@ import {
   preparedIn,
   targetIn,
 } from './returned-values';
-import { seenCall, seenCredential, seenLane, seenProvider } from './seen-values';
+import { callForStyle, credentialForStyle, laneForStyle, providerForStyle } from './style-inputs';
 
-/** Who is told of a style that failed: its name as `<extension>/<style>`, and what it said. */
+/** Receives failures of a style: its name as `<extension>/<style>`, the method and the error message. */
 export type ReportFailure = (style: string, method: string, said: string) => void;
 
-const NOTHING_OWN = (): readonly string[] => [];
+const NO_OWN_FIELDS = (): readonly string[] => [];
 
 /**
- * A style of an extension as one of ours. It sees copies, what it answers is looked at, and what it throws is a failure
- * of its lane, as if the supplier had answered with rubbish: another lane is tried, and nothing is charged.
+ * Wraps an extension's style. The style receives copies, its return values are validated, and an exception counts as a
+ * failure of the lane: another lane is tried, and nothing is charged.
  */
 export function guardedStyle(
-  { name: owned, part }: Owned<contract.SupplierStyle>,
+  { name: owned, part }: ExtensionPart<contract.SupplierStyle>,
   report: ReportFailure,
-): SupplierStyle {
-  const { ask, askOr } = asking(owned, report);
+): CoreStyle {
+  const { invoke: ask, invokeOr: askOr } = createStyleInvoker(owned, report);
   return {
     name: part.name,
     credential: part.credential,
-    // Nothing leaves without a secret because a style could not say whether it needs one.
+    // Assumes a credential if the style cannot tell, so that no request is sent without one.
     needsCredential: (provider) =>
-      askOr(true, 'needsCredential', () => part.needsCredential(seenProvider(provider)), booleanIn),
+      askOr(true, 'needsCredential', () => part.needsCredential(providerForStyle(provider)), booleanIn),
     operations: (provider) =>
-      askOr({}, 'operations', () => part.operations(seenProvider(provider)), operationsIn),
+      askOr({}, 'operations', () => part.operations(providerForStyle(provider)), operationsIn),
     fields(provider) {
-      const nothing = { validates: false, own: NOTHING_OWN };
+      const defaults = { validates: false, own: NO_OWN_FIELDS };
       const { validates, own } = askOr(
-        nothing,
+        defaults,
         'fields',
-        () => part.fields(seenProvider(provider)),
+        () => part.fields(providerForStyle(provider)),
         fieldsIn,
       );
       return { validates, own: (operation) => askOr([], 'fields', () => own(operation), listIn) };
     },
-    target: (lane): Target => ({
-      ...ask('target', () => part.target(seenLane(lane)), targetIn),
+    target: (lane): EncodingTarget => ({
+      ...ask('target', () => part.target(laneForStyle(lane)), targetIn),
       facts: lane.facts,
     }),
     pictures: (lane) => picturesBy(part, lane, askOr),
@@ -62,22 +62,22 @@ export function guardedStyle(
       const { baseUrl } = call.lane.provider;
       return ask(
         'prepare',
-        () => part.prepare(seenCall(call)),
+        () => part.prepare(callForStyle(call)),
         (value) => preparedIn(value, baseUrl),
         secrets,
       );
     },
     modelList(provider, credential) {
       const secrets = secretsOf(credential);
-      const list = () => part.modelList?.(seenProvider(provider), seenCredential(credential));
+      const list = () => part.modelList?.(providerForStyle(provider), credentialForStyle(credential));
       return askOr(null, 'modelList', list, (value) => listCallIn(value, provider.baseUrl), secrets);
     },
-    // The body may be an answer that goes on to its caller.
+    // The body can be a response that is passed on to the caller, so the style receives a copy.
     readError: (body, headers) =>
-      askOr(undefined, 'readError', () => part.readError(copied(body), { ...headers }), errorIn),
+      askOr(undefined, 'readError', () => part.readError(deepCopy(body), { ...headers }), errorIn),
     ...(part.unwrap !== undefined && {
       unwrap: (body: Buffer) =>
-        orItsFault(() => ask('unwrap', () => part.unwrap?.(new Uint8Array(body)), pieceIn)),
+        resultOrFault(() => ask('unwrap', () => part.unwrap?.(new Uint8Array(body)), pieceIn)),
     }),
     ...(part.unframer !== undefined && {
       unframer: () =>
@@ -89,7 +89,7 @@ export function guardedStyle(
   };
 }
 
-const copied = (body: unknown): unknown =>
+const deepCopy = (body: unknown): unknown =>
   body === undefined ? undefined : parseJsonText(JSON.stringify(body));
 
 const secretsOf = (credential: Credential | null): CallSecrets => {
@@ -98,42 +98,40 @@ const secretsOf = (credential: Credential | null): CallSecrets => {
   return secrets;
 };
 
-/** Calls a style, and reads what it answers with. */
-type Ask = <T>(
+type InvokeStyle = <T>(
   method: string,
   call: () => unknown,
   reader: (value: unknown) => T,
   secrets?: CallSecrets,
 ) => T;
-/** The same, with an answer for where it fails. */
-type AskOr = <T>(
-  otherwise: T,
+type InvokeStyleOr = <T>(
+  fallback: T,
   method: string,
   call: () => unknown,
   reader: (value: unknown) => T,
   secrets?: CallSecrets,
 ) => T;
 
-interface Asking {
-  readonly ask: Ask;
-  readonly askOr: AskOr;
+interface StyleInvoker {
+  readonly invoke: InvokeStyle;
+  readonly invokeOr: InvokeStyleOr;
 }
 
-function asking(style: string, report: ReportFailure): Asking {
-  const tell = (method: string, error: unknown, secrets: CallSecrets): string => {
-    const said = secrets.blankedText(thrownWords(error)).slice(0, 500);
-    report(style, method, said);
-    return said;
+function createStyleInvoker(style: string, report: ReportFailure): StyleInvoker {
+  const reportError = (method: string, error: unknown, secrets: CallSecrets): string => {
+    const message = secrets.redactText(thrownMessage(error)).slice(0, 500);
+    report(style, method, message);
+    return message;
   };
   const read = <T>(call: () => unknown, reader: (value: unknown) => T): T => {
     const value = call();
     if (!(value instanceof Promise)) return reader(value);
-    // A promise of it that fails must not end the process.
+    // An unhandled rejection of this promise must not end the process.
     value.catch(() => undefined);
     throw new Error('it answers with a promise, and has to answer at once');
   };
   return {
-    ask<T>(
+    invoke<T>(
       method: string,
       call: () => unknown,
       reader: (value: unknown) => T,
@@ -142,12 +140,12 @@ function asking(style: string, report: ReportFailure): Asking {
       try {
         return read(call, reader);
       } catch (error) {
-        const said = tell(method, error, secrets);
-        throw fault('upstream_error', { cause: new Error(`${style} failed in ${method}(): ${said}`) });
+        const message = reportError(method, error, secrets);
+        throw fault('upstream_error', { cause: new Error(`${style} failed in ${method}(): ${message}`) });
       }
     },
-    askOr<T>(
-      otherwise: T,
+    invokeOr<T>(
+      fallback: T,
       method: string,
       call: () => unknown,
       reader: (value: unknown) => T,
@@ -156,21 +154,21 @@ function asking(style: string, report: ReportFailure): Asking {
       try {
         return read(call, reader);
       } catch (error) {
-        tell(method, error, secrets);
-        return otherwise;
+        reportError(method, error, secrets);
+        return fallback;
       }
     },
   };
 }
 
-/** Where a style cannot say, its pictures are bounded like those of an unknown supplier. */
-function picturesBy(part: contract.SupplierStyle, lane: LaneView, askOr: AskOr): PictureRule {
-  const usual = picturesOf(null, lane.facts);
-  if (part.pictures === undefined) return usual;
-  const { most, factor } = askOr(usual, 'pictures', () => part.pictures?.(seenLane(lane)), picturesIn);
+/** If the style gives no rule, images are counted as for an unknown supplier. */
+function picturesBy(part: contract.SupplierStyle, lane: LaneView, askOr: InvokeStyleOr): PictureRule {
+  const fallback = picturesOf(null, lane.facts);
+  if (part.pictures === undefined) return fallback;
+  const { most, factor } = askOr(fallback, 'pictures', () => part.pictures?.(laneForStyle(lane)), picturesIn);
   return {
     factor,
-    most: (picture) => askOr(usual.most(picture), 'pictures', () => most(picture), countIn),
+    most: (picture) => askOr(fallback.most(picture), 'pictures', () => most(picture), countIn),
   };
 }
 
@@ -179,22 +177,22 @@ function unframerIn(value: unknown): contract.Unframer {
   return value as contract.Unframer;
 }
 
-/** What follows a failure is not looked at any more. */
-function guardedUnframer(unframer: contract.Unframer, ask: Ask): Unframer {
+/** After a failure, the unframer is not called again. */
+function guardedUnframer(unframer: contract.Unframer, ask: InvokeStyle): StyleUnframer {
   let failure: Fault | null = null;
-  const guarded = <T>(work: () => T | Fault): T | Fault => {
+  const untilFailure = <T>(work: () => T | Fault): T | Fault => {
     if (failure !== null) return failure;
-    const result = orItsFault(work);
+    const result = resultOrFault(work);
     if (result instanceof Fault) failure = result;
     return result;
   };
   return {
-    push: (chunk) => guarded(() => ask('push', () => unframer.push(new Uint8Array(chunk)), pieceIn)),
-    end: () => guarded(() => ask('end', () => unframer.end(), endingIn)),
+    push: (chunk) => untilFailure(() => ask('push', () => unframer.push(new Uint8Array(chunk)), pieceIn)),
+    end: () => untilFailure(() => ask('end', () => unframer.end(), endingIn)),
   };
 }
 
-function orItsFault<T>(work: () => T | Fault): T | Fault {
+function resultOrFault<T>(work: () => T | Fault): T | Fault {
   try {
     return work();
   } catch (error) {

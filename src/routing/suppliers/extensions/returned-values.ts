@@ -1,17 +1,21 @@
 import { isUint8Array } from 'node:util/types';
 import type * as contract from '#extension';
-import { type ErrorCode, type Fault, fault, parseJsonText, Pieces } from '../../../kernel';
-import type { Dropped, SupplierError, Target } from '../../../protocol';
-import type { ListCall, OperationName, Operations, PictureRule, PreparedCall, WireDialect } from '../kit';
+import { type ErrorCode, type Fault, fault, parseJsonText, ByteParts } from '../../../kernel';
+import type { Dropped, SupplierError, EncodingTarget } from '../../../protocol';
+import type {
+  ListCall,
+  OperationName,
+  Operations,
+  PictureRule,
+  PreparedStyleCall,
+  WireDialect,
+} from '../kit';
 
-/*
- * What a style of an extension answers with, looked at before it is used. A thrown text says what was wrong.
- */
+/* Validation of the return values of an extension's style. The message of a thrown error says what was wrong. */
 
 const CONVERSATIONS: readonly WireDialect[] = ['chat', 'messages', 'responses', 'gemini'];
 
-/** What each operation may be asked in. */
-const wires: Readonly<Record<OperationName, readonly WireDialect[]>> = {
+const allowedDialects: Readonly<Record<OperationName, readonly WireDialect[]>> = {
   chat: CONVERSATIONS,
   messages: CONVERSATIONS,
   responses: CONVERSATIONS,
@@ -39,28 +43,31 @@ const meanings: ReadonlySet<unknown> = new Set<SupplierError['kind']>([
   'unknown',
 ]);
 
-/** These belong to the connection, which is the transport's, or would bring what nobody can read. */
-const ownHeaders =
+/** Headers of the connection, which the transport sets, or that would make the response unreadable. */
+const forbiddenHeaders =
   /^(?:accept-encoding|connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 const headerName = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-const LARGEST_BODY = 64 * 1024 * 1024;
-const LONGEST_HEADER = 16_384;
-const MOST_HEADERS = 100;
-const MOST_DROPPED = 200;
-const LONGEST_TEXT = 500;
-const LONGEST_WORDING = 8_000;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+const MAX_HEADER_LENGTH = 16_384;
+const MAX_HEADERS = 100;
+const MAX_DROPPED = 200;
+const MAX_TEXT_LENGTH = 500;
+const MAX_MESSAGE_LENGTH = 8_000;
 
 export function operationsIn(value: unknown): Operations {
-  const found: Partial<Record<OperationName, WireDialect>> = {};
+  const operations: Partial<Record<OperationName, WireDialect>> = {};
   for (const [name, wire] of Object.entries(recordOf(value, 'the operations'))) {
     if (wire === undefined) continue;
-    if (!Object.hasOwn(wires, name) || !wires[name as OperationName].some((one) => one === wire))
+    if (
+      !Object.hasOwn(allowedDialects, name) ||
+      !allowedDialects[name as OperationName].some((one) => one === wire)
+    )
       throw new Error(`${name} cannot be asked for in ${JSON.stringify(wire)}`);
-    found[name as OperationName] = wire as WireDialect;
+    operations[name as OperationName] = wire as WireDialect;
   }
-  return found;
+  return operations;
 }
 
 export function fieldsIn(value: unknown): contract.FieldPolicy {
@@ -81,24 +88,24 @@ export function booleanIn(value: unknown): boolean {
   return value;
 }
 
-/** Facts are the service's own to add. */
-export function targetIn(value: unknown): Target {
-  const given = recordOf(value, 'the target');
-  const { model, structuredOutput, limitField } = given;
+/** Facts are added by the gateway only. */
+export function targetIn(value: unknown): EncodingTarget {
+  const record = recordOf(value, 'the target');
+  const { model, structuredOutput, limitField } = record;
   return {
     ...(typeof model === 'string' && { model }),
     ...((structuredOutput === 'native' || structuredOutput === 'tool') && { structuredOutput }),
     ...((limitField === 'max_tokens' || limitField === 'max_completion_tokens') && { limitField }),
-    ...flagsIn(given, ['cacheMark', 'systemInTurns', 'reasoningHistory', 'developerRole', 'customTools']),
+    ...flagsIn(record, ['cacheMark', 'systemInTurns', 'reasoningHistory', 'developerRole', 'customTools']),
   };
 }
 
 const flagsIn = <Name extends string>(
-  given: Readonly<Record<string, unknown>>,
+  record: Readonly<Record<string, unknown>>,
   names: readonly Name[],
 ): Partial<Record<Name, boolean>> =>
   Object.fromEntries(
-    names.filter((name) => typeof given[name] === 'boolean').map((name) => [name, given[name]]),
+    names.filter((name) => typeof record[name] === 'boolean').map((name) => [name, record[name]]),
   ) as Partial<Record<Name, boolean>>;
 
 export function picturesIn(value: unknown): PictureRule {
@@ -113,14 +120,14 @@ export function countIn(value: unknown): number {
   return value;
 }
 
-export function preparedIn(value: unknown, baseUrl: string): PreparedCall {
+export function preparedIn(value: unknown, baseUrl: string): PreparedStyleCall {
   const { url, headers, body, dropped } = recordOf(value, 'the call');
   const bytes = bodyIn(body);
   return {
     url: addressIn(url, baseUrl),
     method: 'POST',
     headers: { ...headersIn(headers), 'content-length': String(bytes.length) },
-    body: new Pieces([bytes]),
+    body: new ByteParts([bytes]),
     dropped: droppedIn(dropped),
   };
 }
@@ -131,7 +138,7 @@ export function listCallIn(value: unknown, baseUrl: string): ListCall | null {
   return { url: addressIn(url, baseUrl), headers: headersIn(headers) };
 }
 
-/** The secret, and what a caller wrote, go to the provider that the operator named, in its region. */
+/** The secret and the caller's content are sent only to the origin that the operator configured. */
 function addressIn(value: unknown, baseUrl: string): URL {
   const url = URL.parse(String(value));
   const { origin } = new URL(baseUrl);
@@ -144,12 +151,12 @@ function addressIn(value: unknown, baseUrl: string): URL {
 function headersIn(value: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   const entries = Object.entries(recordOf(value, 'the headers'));
-  if (entries.length > MOST_HEADERS) throw new Error(`there are more than ${MOST_HEADERS} headers`);
+  if (entries.length > MAX_HEADERS) throw new Error(`there are more than ${MAX_HEADERS} headers`);
   for (const [written, text] of entries) {
     const name = written.toLowerCase();
-    if (!headerName.test(name) || ownHeaders.test(name))
+    if (!headerName.test(name) || forbiddenHeaders.test(name))
       throw new Error(`a header may not be named ${written}`);
-    if (typeof text !== 'string' || text.length > LONGEST_HEADER || !headerValue.test(text))
+    if (typeof text !== 'string' || text.length > MAX_HEADER_LENGTH || !headerValue.test(text))
       throw new Error(`the header ${name} is no text of one line`);
     headers[name] = text;
   }
@@ -158,7 +165,7 @@ function headersIn(value: unknown): Record<string, string> {
 
 function bodyIn(value: unknown): Buffer {
   const bytes = bytesIn(value) ?? piecesIn(value);
-  if (bytes.length > LARGEST_BODY) throw new Error('the body is too large');
+  if (bytes.length > MAX_BODY_BYTES) throw new Error('the body is too large');
   return bytes;
 }
 
@@ -182,16 +189,16 @@ function piecesIn(value: unknown): Buffer {
 function droppedIn(value: unknown): readonly Dropped[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new Error('dropped is no list');
-  return value.slice(0, MOST_DROPPED).map((entry: unknown): Dropped => {
+  return value.slice(0, MAX_DROPPED).map((entry: unknown): Dropped => {
     const { loss, path, reason, at, count, name } = recordOf(entry, 'an entry of dropped');
     if (loss !== 'dropped' && loss !== 'approximated' && loss !== 'fulfilled')
       throw new Error('an entry of dropped says no loss');
-    const place = textOf(path);
+    const pathText = textOf(path);
     return {
       loss,
-      path: place,
+      path: pathText,
       reason: textOf(reason),
-      at: at === undefined ? place : textOf(at),
+      at: at === undefined ? pathText : textOf(at),
       count: Number.isSafeInteger(count) && Number(count) > 0 ? Number(count) : 1,
       ...(name !== undefined && { name: textOf(name) }),
     };
@@ -204,7 +211,7 @@ export function errorIn(value: unknown): SupplierError | undefined {
   if (!meanings.has(kind)) throw new Error(`an error has no kind ${String(kind)}`);
   return {
     kind: kind as SupplierError['kind'],
-    message: typeof message === 'string' ? message.slice(0, LONGEST_WORDING) : '',
+    message: typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : '',
     ...(type !== undefined && { type: textOf(type) }),
     ...(code !== undefined && { code: Number.isFinite(code) ? (code as number) : textOf(code) }),
     ...(reason !== undefined && { reason: textOf(reason) }),
@@ -226,10 +233,9 @@ const faultCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'upstream_unavailable',
 ]);
 
-/** A piece of an answer, or the fault that stands in its place. */
 export function pieceIn(value: unknown): Buffer | Fault {
   if (!isUint8Array(value)) return faultIn(value);
-  if (value.byteLength > LARGEST_BODY) throw new Error('the piece is too large');
+  if (value.byteLength > MAX_BODY_BYTES) throw new Error('the piece is too large');
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
@@ -240,13 +246,13 @@ function faultIn(value: unknown): Fault {
   const { code, message } = recordOf(value, 'the piece');
   if (typeof code !== 'string' || typeof message !== 'string')
     throw new Error('the piece is neither bytes nor a fault');
-  const known = faultCodes.has(code) ? (code as ErrorCode) : 'upstream_invalid_response';
-  return fault(known, { message: message.slice(0, LONGEST_TEXT) });
+  const faultCode = faultCodes.has(code) ? (code as ErrorCode) : 'upstream_invalid_response';
+  return fault(faultCode, { message: message.slice(0, MAX_TEXT_LENGTH) });
 }
 
 const textOf = (value: unknown): string => {
   if (typeof value !== 'string') throw new Error('a text was expected');
-  return value.slice(0, LONGEST_TEXT);
+  return value.slice(0, MAX_TEXT_LENGTH);
 };
 
 function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {

@@ -1,7 +1,15 @@
 import { gemini, type SupplierError } from '../../../protocol';
-import { authorisation, endpoint, jsonBody, passing, picturesOf, prepared, type SupplierStyle } from '../kit';
+import {
+  authorisation,
+  endpoint,
+  jsonBody,
+  forwardedHeaders,
+  picturesOf,
+  prepareCall,
+  type CoreStyle,
+} from '../kit';
 
-export const geminiStyle: SupplierStyle = {
+export const geminiStyle: CoreStyle = {
   name: 'gemini',
   credential: 'header',
   needsCredential: () => true,
@@ -15,12 +23,12 @@ export const geminiStyle: SupplierStyle = {
     const body = jsonBody(call, (edits) => {
       if (maxOutputTokens === undefined) return;
       const config = edits.parsed.generationConfig;
-      const given = typeof config === 'object' && config !== null ? config : {};
-      edits.set.generationConfig = { ...given, maxOutputTokens };
+      const existing = typeof config === 'object' && config !== null ? config : {};
+      edits.set.generationConfig = { ...existing, maxOutputTokens };
     });
     const path = `/models/${encodeURIComponent(lane.upstreamModel)}:${action}`;
-    return prepared(call, endpoint(lane.provider, '/v1beta', path), body, {
-      ...passing(headers, []),
+    return prepareCall(call, endpoint(lane.provider, '/v1beta', path), body, {
+      ...forwardedHeaders(headers, []),
       ...authorisation(credential, 'x-goog-api-key'),
     });
   },

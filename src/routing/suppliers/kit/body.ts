@@ -1,26 +1,25 @@
-import { editJsonInPieces, type Pieces } from '../../../kernel';
+import { editJsonInParts, type ByteParts } from '../../../kernel';
 import type { Dropped } from '../../../protocol';
 import { encodeForm } from './form';
-import { looksLikeSteering, ownLabels } from './known-fields';
+import { looksLikeSteering, gatewayLabels } from './known-fields';
 import { isSteering } from './steering';
-import type { JsonBody, OutgoingCall } from './style';
+import type { JsonCallBody, StyleCall } from './style';
 
 export interface PreparedBody {
-  readonly bytes: Pieces;
+  readonly bytes: ByteParts;
   readonly contentType: string;
   readonly dropped: readonly Dropped[];
 }
 
-/** The region of a request is obeyed by the choice of its lane. */
+/** The region of a request is fulfilled by the choice of its lane. */
 const lossOfSteering = (name: string): Dropped['loss'] => (name === 'region' ? 'fulfilled' : 'dropped');
 
-/** Collects what has to change in a body, and what of it is lost by that. */
 export class BodyEdits {
   readonly set: Record<string, unknown> = {};
   readonly remove = new Set<string>();
   readonly dropped: Dropped[] = [];
 
-  constructor(readonly parsed: JsonBody['text']['body']) {
+  constructor(readonly parsed: JsonCallBody['text']['body']) {
     for (const name of Object.keys(parsed))
       if (isSteering(name)) this.drop(name, 'steers routing', lossOfSteering(name));
   }
@@ -35,20 +34,22 @@ export class BodyEdits {
     this.dropped.push({ loss, path: name, reason, at: name, count: 1 });
   }
 
-  /** A field that was left out of so many messages. */
   dropInMessages(name: string, count: number): void {
     const path = `messages.*.${name}`;
     this.dropped.push({ loss: 'dropped', path, reason: 'unknown to the supplier', at: path, count });
   }
 
-  /** Some gateways read names that steer among the labels as well. */
+  /** Some gateways also read steering names from labels. */
   dropSteeringLabels(): void {
     this.dropLabels(looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });
   }
 
-  /** A label for this service, such as the name of a session, is for no supplier. */
+  /** Labels for this gateway, such as the name of a session, are not sent to suppliers. */
   dropOwnLabels(): void {
-    this.dropLabels((name) => ownLabels.has(name), { loss: 'fulfilled', reason: 'meant for the gateway' });
+    this.dropLabels((name) => gatewayLabels.has(name), {
+      loss: 'fulfilled',
+      reason: 'meant for the gateway',
+    });
   }
 
   private dropLabels(isDropped: (name: string) => boolean, why: Pick<Dropped, 'loss' | 'reason'>): void {
@@ -66,7 +67,7 @@ export class BodyEdits {
     else this.set.metadata = Object.fromEntries(Object.entries(value).filter(([name]) => !isDropped(name)));
   }
 
-  /** The value stays, so nothing is lost, unless the new name is taken. */
+  /** Loses nothing, unless the new name is already used. */
   rename(from: string, to: string): void {
     if (!this.has(from)) return;
     if (this.has(to)) return this.drop(from, `${to} says the same`, 'fulfilled');
@@ -80,20 +81,20 @@ export class BodyEdits {
   }
 }
 
-export function jsonBody(call: OutgoingCall, edit: (edits: BodyEdits) => void): PreparedBody {
+export function jsonBody(call: StyleCall, edit: (edits: BodyEdits) => void): PreparedBody {
   const { body } = call;
   if (body.kind === 'form') return formBody(call);
   const edits = new BodyEdits(body.text.body);
   edit(edits);
-  const bytes = editJsonInPieces(body.text, edits);
+  const bytes = editJsonInParts(body.text, edits);
   return { bytes, contentType: 'application/json', dropped: edits.dropped };
 }
 
-/** In forms, names of lists end in `[]`. */
+/** Names of list fields in forms end in `[]`. */
 export const withoutListMark = (name: string): string => (name.endsWith('[]') ? name.slice(0, -2) : name);
 
-/** Forms go to one kind of endpoint, whose only peculiarity is the name of the model. */
-function formBody({ body, lane }: OutgoingCall): PreparedBody {
+/** Forms are sent to a single kind of endpoint, which only needs the model renamed. */
+function formBody({ body, lane }: StyleCall): PreparedBody {
   if (body.kind !== 'form') throw new Error('a form was expected');
   const dropped: Dropped[] = [];
   const fields: (readonly [string, string])[] = [['model', lane.upstreamModel]];

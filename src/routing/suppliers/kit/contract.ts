@@ -2,10 +2,10 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
 import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
 import { type ErrorMeaning, UNKNOWN_FACTS } from '../../../vendors';
-import { judgeAnswer } from './judge';
+import { judgeErrorResponse } from './judge';
 import type { OperationName } from './operations';
 import { steeringFields } from './steering';
-import type { OutgoingCall, PreparedCall, SupplierStyle } from './style';
+import type { StyleCall, PreparedStyleCall, CoreStyle } from './style';
 
 export interface ContractRunner {
   readonly describe: (name: string, work: () => void) => unknown;
@@ -16,15 +16,13 @@ export interface ContractFixtures {
   readonly baseUrl: string;
   readonly settings?: ProviderView['settings'];
   readonly credential: Credential | null;
-  /** The credential looks so in the request. */
+  /** How the credential appears in the request headers. */
   readonly authorisation: Readonly<Record<string, string | RegExp>>;
-  /** Every operation it serves with a body of the dialect spoken, and where it goes. */
   readonly calls: readonly {
     readonly operation: OperationName;
     readonly body: Readonly<Record<string, unknown>>;
     readonly stream?: boolean;
     readonly path: string;
-    /** The upstream model's name stands here. */
     readonly modelIn: 'body' | 'path';
   }[];
   readonly errors: readonly {
@@ -33,18 +31,16 @@ export interface ContractFixtures {
     readonly headers?: Readonly<Record<string, string>>;
     readonly kind: ErrorMeaning;
   }[];
-  /** A recorded stream in the supplier's wrapping, and the events within. */
+  /** A recorded stream in the supplier's framing, and the events it contains. */
   readonly framed?: { readonly bytes: Buffer; readonly events: string };
-  /** Speaks to a supplier that is there; runs for every call. */
-  readonly exchange?: (call: OutgoingCall, prepared: PreparedCall) => Promise<void>;
+  readonly exchange?: (call: StyleCall, prepared: PreparedStyleCall) => Promise<void>;
 }
 
 const UPSTREAM = 'model-upstream';
 const GATEWAY_KEY = 'svc_canary-of-the-gateway-key';
 
-/** Every style has to keep this contract. */
 export function describeSupplierContract(
-  style: SupplierStyle,
+  style: CoreStyle,
   fixtures: ContractFixtures,
   runner: ContractRunner,
 ): void {
@@ -53,7 +49,7 @@ export function describeSupplierContract(
       await work();
     });
   const lane = laneOf(style, fixtures);
-  const callOf = (fixture: ContractFixtures['calls'][number]): OutgoingCall =>
+  const callOf = (fixture: ContractFixtures['calls'][number]): StyleCall =>
     outgoing(style, lane, fixtures, fixture);
 
   runner.describe(`the style ${style.name}`, () => {
@@ -91,7 +87,7 @@ export function describeSupplierContract(
     for (const { status, body, headers = {}, kind } of fixtures.errors) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       test(`an error of ${status} ${text.slice(0, 90)} is ${kind}`, () => {
-        strictEqual(judgeAnswer(style, { status, headers, body: Buffer.from(text) }).kind, kind);
+        strictEqual(judgeErrorResponse(style, { status, headers, body: Buffer.from(text) }).kind, kind);
       });
     }
 
@@ -101,7 +97,7 @@ export function describeSupplierContract(
   });
 }
 
-function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtures): LaneView {
+function laneOf(style: CoreStyle, { baseUrl, settings = {} }: ContractFixtures): LaneView {
   const provider = { id: 1, name: 'contract', style: style.name, baseUrl, settings };
   return {
     id: 1,
@@ -117,11 +113,11 @@ function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtur
 }
 
 function outgoing(
-  style: SupplierStyle,
+  style: CoreStyle,
   lane: LaneView,
   { credential }: ContractFixtures,
   { operation, body, stream = false }: ContractFixtures['calls'][number],
-): OutgoingCall {
+): StyleCall {
   return {
     operation,
     wire: style.operations(lane.provider)[operation] ?? 'chat',
@@ -144,7 +140,7 @@ function outgoing(
   };
 }
 
-function checkHeaders({ headers, body }: PreparedCall, { authorisation }: ContractFixtures): void {
+function checkHeaders({ headers, body }: PreparedStyleCall, { authorisation }: ContractFixtures): void {
   for (const [name, expected] of Object.entries(authorisation)) {
     const value = headers[name] ?? '';
     if (typeof expected === 'string') strictEqual(value, expected);
@@ -156,12 +152,12 @@ function checkHeaders({ headers, body }: PreparedCall, { authorisation }: Contra
   for (const name of Object.keys(headers)) strictEqual(name, name.toLowerCase());
 }
 
-function checkSteering(style: SupplierStyle, call: OutgoingCall): void {
+function checkSteering(style: CoreStyle, call: StyleCall): void {
   if (call.body.kind !== 'json') return;
-  const smuggled = Object.fromEntries(
+  const steeringMembers = Object.fromEntries(
     [...steeringFields, 'x-svc-region'].map((name) => [name, `${name}-canary`]),
   );
-  const text = printedJsonObject({ ...smuggled, ...call.body.text.body });
+  const text = printedJsonObject({ ...steeringMembers, ...call.body.text.body });
   const prepared = style.prepare({ ...call, body: { kind: 'json', text } });
   const sent = [prepared.url.href, ...Object.entries(prepared.headers).flat(), prepared.body.toString()].join(
     '\n',
@@ -170,10 +166,11 @@ function checkSteering(style: SupplierStyle, call: OutgoingCall): void {
     ok(!sent.includes(canary), `${canary} was sent`);
   }
   const counted = new Set(prepared.dropped.map(({ path }) => path));
-  for (const name of Object.keys(smuggled)) ok(counted.has(name), `${name} was taken out and not counted`);
+  for (const name of Object.keys(steeringMembers))
+    ok(counted.has(name), `${name} was taken out and not counted`);
 }
 
-function checkFrames(style: SupplierStyle, { bytes, events }: NonNullable<ContractFixtures['framed']>): void {
+function checkFrames(style: CoreStyle, { bytes, events }: NonNullable<ContractFixtures['framed']>): void {
   for (let at = 1; at <= bytes.length; at += 1) {
     const unframer = style.unframer?.();
     ok(unframer, 'the style unwraps streams');

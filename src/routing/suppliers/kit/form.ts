@@ -1,34 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { Pieces } from '../../../kernel';
-import type { FormBody, FormFile } from './style';
+import { ByteParts } from '../../../kernel';
+import type { FormCallBody, CallFormFile } from './style';
 
 export interface EncodedForm {
   readonly contentType: string;
-  readonly bytes: Pieces;
+  readonly bytes: ByteParts;
 }
 
 /**
- * Writes a form anew from its parsed parts. Forwarding the caller's bytes would let two parsers read one form
+ * Writes a form from its parsed parts. If the caller's bytes were forwarded, two parsers could read the same form
  * differently.
  */
-export function encodeForm({ fields, files }: Omit<FormBody, 'kind'>): EncodedForm {
+export function encodeForm({ fields, files }: Omit<FormCallBody, 'kind'>): EncodedForm {
   const boundary = `svc-${randomBytes(18).toString('hex')}`;
   const parts: Buffer[] = [];
   for (const [name, value] of fields)
-    parts.push(Buffer.from(`${opening(boundary, name)}\r\n\r\n${value}\r\n`));
+    parts.push(Buffer.from(`${partHeader(boundary, name)}\r\n\r\n${value}\r\n`));
   for (const file of files)
-    parts.push(Buffer.from(fileHead(boundary, file)), file.bytes, Buffer.from('\r\n'));
+    parts.push(Buffer.from(filePartHeader(boundary, file)), file.bytes, Buffer.from('\r\n'));
   parts.push(Buffer.from(`--${boundary}--\r\n`));
-  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: new Pieces(parts) };
+  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: new ByteParts(parts) };
 }
 
-const opening = (boundary: string, name: string): string =>
+const partHeader = (boundary: string, name: string): string =>
   `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;
 
-const fileHead = (boundary: string, { field, name, type }: FormFile): string =>
-  `${opening(boundary, field)}; filename="${quoted(name)}"\r\nContent-Type: ${plainType(type)}\r\n\r\n`;
+const filePartHeader = (boundary: string, { field, name, type }: CallFormFile): string =>
+  `${partHeader(boundary, field)}; filename="${quoted(name)}"\r\nContent-Type: ${plainType(type)}\r\n\r\n`;
 
-/** It is written as browsers write it: what would end the value or the line is escaped. */
+/** Escapes what would end the value or the line, as browsers do. */
 const quoted = (text: string): string =>
   text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 

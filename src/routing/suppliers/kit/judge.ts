@@ -3,46 +3,46 @@ import { parseJsonText } from '../../../kernel';
 import type { SupplierError } from '../../../protocol';
 import { meaningOf } from '../../../vendors';
 import { CallSecrets } from './secrets';
-import type { SupplierStyle } from './style';
+import type { CoreStyle } from './style';
 
-export interface RefusedAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-const LARGEST_ERROR = 256 * 1024;
-const WORDING_LENGTH = 2_000;
+const MAX_ERROR_BYTES = 256 * 1024;
+const MAX_MESSAGE_LENGTH = 2_000;
 
-/** A refusal means what the supplier's words say, or its status where they are missing or too general. */
-export function judgeAnswer(
-  style: Pick<SupplierStyle, 'readError'>,
-  { status, headers, body }: RefusedAnswer,
+/** Classifies a refusal by the supplier's error, or by its status if the error is missing or too general. */
+export function judgeErrorResponse(
+  style: Pick<CoreStyle, 'readError'>,
+  { status, headers, body }: ErrorResponse,
   secrets: CallSecrets = new CallSecrets(),
 ): SupplierError {
-  const read = readBody(style, body, headers);
-  return { ...redactedError(secrets, read), kind: meaningOf({ ...read, status }) };
+  const error = readBody(style, body, headers);
+  return { ...redactedError(secrets, error), kind: meaningOf({ ...error, status }) };
 }
 
-/** An error as it may be passed on: cut to a length only after the secrets are out of it. */
+/** The error in a form that can be passed on; shortened only after secrets are removed. */
 export function redactedError(secrets: CallSecrets, error: SupplierError): SupplierError {
-  const { kind, ...told } = error;
-  const { message, ...rest } = secrets.blanked(told);
-  return { ...rest, kind, message: message.slice(0, WORDING_LENGTH) };
+  const { kind, ...texts } = error;
+  const { message, ...rest } = secrets.redact(texts);
+  return { ...rest, kind, message: message.slice(0, MAX_MESSAGE_LENGTH) };
 }
 
 function readBody(
-  style: Pick<SupplierStyle, 'readError'>,
+  style: Pick<CoreStyle, 'readError'>,
   body: Buffer,
   headers: IncomingHttpHeaders,
 ): SupplierError {
   const unknown: SupplierError = { kind: 'unknown', message: '', raw: null };
-  if (body.length > LARGEST_ERROR) return unknown;
+  if (body.length > MAX_ERROR_BYTES) return unknown;
   const text = body.toString('utf8');
   try {
     return style.readError(parseJsonText(text), headers) ?? unknown;
   } catch {
-    // A line of plain text is worth repeating, a page is not.
+    // A line of plain text is worth repeating, an HTML page is not.
     return { ...unknown, message: text.includes('<') ? '' : text.trim() };
   }
 }

@@ -1,41 +1,44 @@
 import { fields, type OperationName, OPERATIONS } from './operations';
 import { steeringFields } from './steering';
 
-/** Known on every route: `metadata` may name the session, and `user` the person at the other end. */
-const everywhere = fields('model metadata user');
+/** Known on every route: `metadata` can name the session, and `user` the end user. */
+const commonFields = fields('model metadata user');
 
-/** What bounds an answer, or their number, on some route. On another it would be a bound that was not held. */
+/**
+ * Fields that limit a response, or the number of choices, on some route. On another route the limit would not be
+ * enforced.
+ */
 export const limitFields: ReadonlySet<string> = new Set(
   fields('best_of max_completion_tokens max_output_tokens max_tokens n'),
 );
 
-/** The names that one route knows, and how a name would have been spelt that only looks like one of them. */
+/** The field names of one route, with a lookup of names that only resemble one of them. */
 export class KnownFields {
   readonly names: ReadonlySet<string>;
   private readonly spellings = new Map<string, string>();
 
-  constructor(names: Iterable<string>, lookalikesOf: Iterable<string> = []) {
+  constructor(names: Iterable<string>, similarTo: Iterable<string> = []) {
     this.names = new Set(names);
-    for (const name of [...lookalikesOf, ...this.names]) this.spellings.set(folded(name), name);
+    for (const name of [...similarTo, ...this.names]) this.spellings.set(foldName(name), name);
   }
 
-  /** The known name that a reader may take an unknown one for, who minds neither case nor kind of letter. */
-  meantBy(name: string): string | undefined {
-    return name.length > LONGEST_NAME ? undefined : this.spellings.get(folded(name));
+  /** The known name that a lenient reader could take an unknown one for, ignoring case and letter variants. */
+  lookalikeOf(name: string): string | undefined {
+    return name.length > MAX_NAME_LENGTH ? undefined : this.spellings.get(foldName(name));
   }
 }
 
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
-/** Without case, full-width and other forms of letters, marks, and what cannot be seen. */
-const folded = (name: string): string =>
+/** Removes case, full-width and other letter forms, marks and invisible characters. */
+const foldName = (name: string): string =>
   name
     .normalize('NFKD')
     .replace(/[\p{M}\p{C}\p{Z}]/gu, '')
     .toUpperCase()
     .toLowerCase();
 
-/** Services beside their dialect know these fields; a profile says which of them are its own. */
+/** Fields that some suppliers accept in addition to their dialect; a profile lists which are its own. */
 export const serviceFields = {
   chat: fields(
     `add_generation_prompt add_special_tokens allowed_token_ids bad_words cache_salt chat_template_kwargs
@@ -60,15 +63,15 @@ export const serviceFields = {
 
 const steering = new KnownFields([], steeringFields);
 
-/** It also knows other spellings: for where nothing can be said against names of a caller's own. */
-export const looksLikeSteering = (name: string): boolean => steering.meantBy(name) !== undefined;
+/** Also matches similar spellings; for places where callers' own names must stay allowed. */
+export const looksLikeSteering = (name: string): boolean => steering.lookalikeOf(name) !== undefined;
 
-const known = new Map<OperationName, KnownFields>();
+const cache = new Map<OperationName, KnownFields>();
 
 export function knownFields(operation: OperationName): KnownFields {
-  let found = known.get(operation);
-  if (found === undefined) {
-    const names = [...everywhere, ...OPERATIONS[operation].fields];
+  let entry = cache.get(operation);
+  if (entry === undefined) {
+    const names = [...commonFields, ...OPERATIONS[operation].fields];
     const others = [
       'stream',
       ...nestedFields.keys(),
@@ -76,21 +79,21 @@ export function knownFields(operation: OperationName): KnownFields {
       ...steeringFields,
       ...Object.values(serviceFields).flat(),
     ];
-    known.set(operation, (found = new KnownFields(names, others)));
+    cache.set(operation, (entry = new KnownFields(names, others)));
   }
-  return found;
+  return entry;
 }
 
-/** Labels in `metadata` that are meant for this service. */
-export const ownLabels: ReadonlySet<string> = new Set(fields('no_eval session_id sticky_key tags'));
+/** Labels in `metadata` that are meant for this gateway. */
+export const gatewayLabels: ReadonlySet<string> = new Set(fields('no_eval session_id sticky_key tags'));
 
 /**
- * These objects within a body are read here; each has its names. Where callers may add their own, only
- * look-alikes are refused.
+ * Field names of nested objects that the gateway reads. If callers can add their own names, only look-alikes are
+ * refused.
  */
 export const nestedFields: ReadonlyMap<string, KnownFields> = new Map(
   Object.entries({
-    metadata: [...ownLabels, 'user_id'],
+    metadata: [...gatewayLabels, 'user_id'],
     reasoning: fields('context effort enabled exclude generate_summary max_tokens mode summary'),
     response_format: fields('json_schema schema type'),
     stream_options: fields('continuous_usage_stats include_obfuscation include_usage'),

@@ -3,29 +3,28 @@ import { bodyFields } from '../../../vendors';
 
 export type { OperationName, WireDialect };
 
-/** What is known of an operation, whoever serves it. */
-interface OperationFacts {
-  /** Servers in the style of OpenAI are asked for it here. */
+interface OperationSpec {
+  /** Path on servers in the style of OpenAI. */
   readonly path?: string;
-  /** What the interface describes that callers speak to us in; a form's fields without the marks of a list. */
+  /** Fields of the API that callers use; form fields without list marks. */
   readonly fields: readonly string[];
-  /** What a connectivity test asks for beside the model: as little as the form allows. */
-  readonly probe?: Probe;
+  /** Minimal body of a connectivity test, without the model. */
+  readonly probe?: ProbeTemplate;
 }
 
-interface Probe {
+interface ProbeTemplate {
   readonly body: Readonly<Record<string, unknown>>;
-  /** The list that an answer cannot do without. */
+  /** The list that a valid response must contain. */
   readonly list: string;
 }
 
 export const fields = (...lists: readonly string[]): readonly string[] =>
   lists.flatMap((list) => list.split(/\s+/));
 
-const WORD = 'ping';
-/** The least that every supplier takes. */
-const FEW_TOKENS = 16;
-const greeting = { messages: [{ role: 'user', content: WORD }], max_tokens: FEW_TOKENS };
+const PROBE_TEXT = 'ping';
+/** The minimum that every supplier accepts. */
+const MIN_OUTPUT_TOKENS = 16;
+const greeting = { messages: [{ role: 'user', content: PROBE_TEXT }], max_tokens: MIN_OUTPUT_TOKENS };
 
 const messages = bodyFields('messages');
 const responses = bodyFields('responses');
@@ -34,8 +33,8 @@ const form = fields(
    response_format stream temperature timestamp_granularities`,
 );
 
-/** What a caller asks of a supplier. A connectivity test tries them in this order. */
-export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
+/** Operations of suppliers, in the order in which a connectivity test tries them. */
+export const OPERATIONS: Readonly<Record<OperationName, OperationSpec>> = {
   chat: {
     path: '/chat/completions',
     fields: bodyFields('chat'),
@@ -46,7 +45,7 @@ export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
   responses: {
     path: '/responses',
     fields: responses,
-    probe: { body: { input: WORD, max_output_tokens: FEW_TOKENS }, list: 'output' },
+    probe: { body: { input: PROBE_TEXT, max_output_tokens: MIN_OUTPUT_TOKENS }, list: 'output' },
   },
   native: { fields: responses },
   completions: {
@@ -59,14 +58,14 @@ export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
   embeddings: {
     path: '/embeddings',
     fields: fields('dimensions encoding_format input'),
-    probe: { body: { input: WORD }, list: 'data' },
+    probe: { body: { input: PROBE_TEXT }, list: 'data' },
   },
   rerank: {
     path: '/rerank',
     fields: fields(
       'documents max_chunks_per_doc max_tokens_per_doc query rank_fields return_documents top_n',
     ),
-    probe: { body: { query: WORD, documents: [WORD] }, list: 'results' },
+    probe: { body: { query: PROBE_TEXT, documents: [PROBE_TEXT] }, list: 'results' },
   },
   speech: {
     path: '/audio/speech',
@@ -84,19 +83,19 @@ export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
   moderation: {
     path: '/moderations',
     fields: fields('input'),
-    probe: { body: { input: WORD }, list: 'results' },
+    probe: { body: { input: PROBE_TEXT }, list: 'results' },
   },
 };
 
 export const operationNames = Object.keys(OPERATIONS) as OperationName[];
 
-const gemini: Probe = {
+const gemini: ProbeTemplate = {
   body: {
-    contents: [{ role: 'user', parts: [{ text: WORD }] }],
-    generationConfig: { maxOutputTokens: FEW_TOKENS },
+    contents: [{ role: 'user', parts: [{ text: PROBE_TEXT }] }],
+    generationConfig: { maxOutputTokens: MIN_OUTPUT_TOKENS },
   },
   list: 'candidates',
 };
 
-export const probeIn = (wire: WireDialect): Probe | undefined =>
+export const probeFor = (wire: WireDialect): ProbeTemplate | undefined =>
   wire === 'gemini' ? gemini : OPERATIONS[wire].probe;

@@ -1,7 +1,7 @@
 import type { PictureRule } from '#extension';
 import type { LaneFacts, PictureFacts } from '../../../vendors';
 
-/** Squares of `side` pixels, each `factor` tokens; what does not fit into `most` squares is scaled down until it does. */
+/** Squares of `side` pixels at `factor` tokens each; larger images are scaled down to `most` squares. */
 function bySquares({ side, most, factor = 1 }: { side: number; most: number; factor?: number }): PictureRule {
   return {
     factor,
@@ -13,13 +13,13 @@ function bySquares({ side, most, factor = 1 }: { side: number; most: number; fac
   };
 }
 
-/** At most eight tiles of 512 pixels stand beside a small version of the whole, which is all that `low` looks at. */
+/** A base image plus up to eight tiles of 512 pixels; detail `low` uses the base image only. */
 function byTiles({ base, tile, factor = 1 }: { base: number; tile: number; factor?: number }): PictureRule {
   const most = base + 8 * tile;
   return { factor, most: ({ detail }) => (detail === 'low' ? base : most) };
 }
 
-/** Pictures of `high` and, where the model knows it, `original` may take so many squares. */
+/** Maximum number of squares for detail `high` and, if the model supports it, `original`. */
 function byDetail({
   high,
   original,
@@ -30,7 +30,7 @@ function byDetail({
   const rules = { high: squares(high), original: squares(original), auto: squares(automatic) };
   return {
     factor,
-    // Measurements show that `low` makes no difference to what these models bill.
+    // Measurements show that `low` does not change what these models bill.
     most: (picture) =>
       (picture.detail === 'high'
         ? rules.high
@@ -54,32 +54,32 @@ function ruleOf(facts: PictureFacts): PictureRule {
   }
 }
 
-/** Models of a maker that are not known bill like its later ones. */
-const ofMaker = {
+/** Unknown models of a known maker are billed like its newest ones. */
+const rulesByMaker = {
   openai: bySquares({ side: 32, most: 30_000, factor: 1.2 }),
   anthropic: bySquares({ side: 28, most: 4_784 }),
-  // There are sixteen tiles of 258 tokens and one for the whole; later models take 2,240 at most.
+  // Sixteen tiles of 258 tokens plus one for the complete image; newer models use at most 2,240.
   gemini: ruleOf({ kind: 'flat', tokens: 17 * 258 }),
-  // A picture has 1,024 pixels in squares of 16, and a mark at the end of each row.
+  // 1,024 pixels in squares of 16, and a mark at the end of each row.
   mistral: ruleOf({ kind: 'flat', tokens: 64 * 65 }),
 } as const;
 
-export type PictureMaker = keyof typeof ofMaker;
+export type PictureMaker = keyof typeof rulesByMaker;
 
-/** Vision models of other makers take up to 16,384 patches of a picture. */
-const UNKNOWN_MOST = 16_384;
-const unknownPictures: PictureRule = { most: () => UNKNOWN_MOST, factor: 1 };
+/** Vision models of other makers use up to 16,384 patches per image. */
+const UNKNOWN_MAX_TOKENS = 16_384;
+const unknownPictures: PictureRule = { most: () => UNKNOWN_MAX_TOKENS, factor: 1 };
 
 const rules = new WeakMap<PictureFacts, PictureRule>();
 
 /**
- * The facts of a model decide, for an unknown one its maker. Where others host it, it takes no less than the unknown.
+ * The rule of a known model, or of its maker. If others host it, the rule never counts less than for an unknown model.
  */
 export function picturesOf(maker: PictureMaker | null, { pictures }: LaneFacts): PictureRule {
-  if (pictures === undefined) return maker === null ? unknownPictures : ofMaker[maker];
-  let told = rules.get(pictures);
-  if (told === undefined) rules.set(pictures, (told = ruleOf(pictures)));
-  if (maker !== null) return told;
-  const { factor, most } = told;
-  return { factor, most: (picture) => Math.max(UNKNOWN_MOST, most(picture)) };
+  if (pictures === undefined) return maker === null ? unknownPictures : rulesByMaker[maker];
+  let rule = rules.get(pictures);
+  if (rule === undefined) rules.set(pictures, (rule = ruleOf(pictures)));
+  if (maker !== null) return rule;
+  const { factor, most } = rule;
+  return { factor, most: (picture) => Math.max(UNKNOWN_MAX_TOKENS, most(picture)) };
 }

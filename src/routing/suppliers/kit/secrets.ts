@@ -2,131 +2,131 @@ import type { Credential } from '../../../catalogue';
 import { Fault, fault } from '../../../kernel';
 
 const BLANK = '[redacted]';
-/** Shorter ones are no secrets: blanking them would blank ordinary words. */
-const SHORTEST = 4;
-/** Shorter ones count only where they stand alone. */
-const SHORTEST_WITHIN = 8;
-const SHORTEST_ENCODED = 12;
+/** Minimum length of a secret; redacting shorter ones would redact ordinary words. */
+const MIN_SECRET_LENGTH = 4;
+/** Secrets shorter than this are redacted only as separate words. */
+const MIN_EMBEDDED_LENGTH = 8;
+const MIN_ENCODED_LENGTH = 12;
 
-/** A character as JSON, a URL or a page may write it, several times over. */
-const writtenOtherwise =
+/** Escaped characters of JSON, URLs and HTML, also with repeated escaping. */
+const escapedCharacter =
   /\\+u00([0-9a-f]{2})|\\+x([0-9a-f]{2})|%(?:25)*([0-9a-f]{2})|&#x0*([0-9a-f]{1,2});|&#0*(\d{1,3});|\\+/gi;
 
-interface Reading {
+interface DecodedText {
   readonly text: string;
-  /** Each character begins at its place in what was read; the last entry is the length. */
-  readonly places: readonly number[] | null;
+  /** Position of each character in the original text; the last entry is its length. Null if the texts are equal. */
+  readonly positions: readonly number[] | null;
 }
 
-interface Sent {
+interface SentSecrets {
   readonly credential: Credential | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Known {
+interface KnownSecrets {
   readonly secrets: readonly string[];
-  /** The same in hexadecimal and base64. */
   readonly encodings: readonly string[];
 }
 
-interface Range {
+interface SecretRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The secrets of one call, and the only code that redacts them from a supplier's words. Suppliers, and proxies in
- * front of them, echo requests in their error messages.
+ * The secrets of one call, and the only code that redacts them from suppliers' messages. Suppliers, and proxies in
+ * front of them, echo requests in error messages.
  */
 export class CallSecrets {
-  /** Nearly every call ends without a failure, so they are taken apart only when one has to be passed on. */
-  private readonly sent: Sent[] = [];
-  private known: Known | null = null;
+  /** Processed only when a failure is passed on, as nearly every call succeeds. */
+  private readonly sent: SentSecrets[] = [];
+  private knownSecrets: KnownSecrets | null = null;
 
-  /** The credential, and what was made of it for the request. */
-  add(credential: Credential | null, headers: Sent['headers']): void {
+  add(credential: Credential | null, headers: SentSecrets['headers']): void {
     this.sent.push({ credential, headers });
-    this.known = null;
+    this.knownSecrets = null;
   }
 
-  areIn(bytes: Buffer): boolean {
+  occurIn(bytes: Buffer): boolean {
     const text = bytes.toString('utf8');
-    return this.blankedText(text) !== text;
+    return this.redactText(text) !== text;
   }
 
-  /** The text without them, however they are written. */
-  blankedText(text: string): string {
-    const found = [...this.rangesIn(asItStands(text)), ...this.rangesIn(decoded(text))];
-    if (found.length === 0) return text;
-    found.sort((one, other) => one.start - other.start);
-    let blanked = '';
+  redactText(text: string): string {
+    const ranges = [...this.rangesIn(undecoded(text)), ...this.rangesIn(decodeText(text))];
+    if (ranges.length === 0) return text;
+    ranges.sort((one, other) => one.start - other.start);
+    let redacted = '';
     let at = 0;
-    for (const { start, end } of found) {
-      if (start >= at) blanked += text.slice(at, start) + BLANK;
+    for (const { start, end } of ranges) {
+      if (start >= at) redacted += text.slice(at, start) + BLANK;
       at = Math.max(at, end);
     }
-    return blanked + text.slice(at);
+    return redacted + text.slice(at);
   }
 
-  /** The same for every text and every name in a value. */
-  blanked<T>(value: T): T;
-  blanked(value: unknown): unknown {
-    if (typeof value === 'string') return this.blankedText(value);
-    if (Array.isArray(value)) return value.map((item: unknown): unknown => this.blanked(item));
+  redact<T>(value: T): T;
+  redact(value: unknown): unknown {
+    if (typeof value === 'string') return this.redactText(value);
+    if (Array.isArray(value)) return value.map((item: unknown): unknown => this.redact(item));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, held]) => [this.blankedText(name), this.blanked(held)]),
+      Object.entries(value).map(([name, member]) => [this.redactText(name), this.redact(member)]),
     );
   }
 
-  /** A failure that was read out of an answer, without them. */
-  blankedFault(problem: Fault): Fault {
-    const { cause, ...told } = problem.options;
-    const { message, param, details } = told;
-    const clean = this.blanked({ message, param, details });
-    const isTold = JSON.stringify(clean) !== JSON.stringify({ message, param, details });
-    // A cause is redacted too: the log prints all of it.
-    const inner = cause instanceof Fault ? this.blankedFault(cause) : cause;
-    const isTelling = inner instanceof Error && this.blankedText(String(inner.stack)) !== String(inner.stack);
-    if (!isTold && !isTelling && inner === cause) return problem;
+  redactFault(problem: Fault): Fault {
+    const { cause, ...options } = problem.options;
+    const { message, param, details } = options;
+    const redacted = this.redact({ message, param, details });
+    const isChanged = JSON.stringify(redacted) !== JSON.stringify({ message, param, details });
+    // Causes are redacted too, since the log prints them completely.
+    const inner = cause instanceof Fault ? this.redactFault(cause) : cause;
+    const causeHasSecret =
+      inner instanceof Error && this.redactText(String(inner.stack)) !== String(inner.stack);
+    if (!isChanged && !causeHasSecret && inner === cause) return problem;
     return fault(problem.code, {
-      ...told,
-      ...withoutAbsent(clean),
-      ...(cause === undefined || isTelling ? {} : { cause: inner }),
+      ...options,
+      ...withoutAbsent(redacted),
+      ...(cause === undefined || causeHasSecret ? {} : { cause: inner }),
     });
   }
 
-  private get texts(): Known {
-    if (this.known !== null) return this.known;
-    const secrets = [...new Set(this.sent.flatMap(textsOf))].filter(({ length }) => length >= SHORTEST);
-    // A secret may itself hold what reads like another spelling.
-    const read = secrets.map((secret) => decoded(secret).text).filter(({ length }) => length >= SHORTEST);
-    this.known = {
-      secrets: [...new Set([...secrets, ...read])],
+  private get allSecrets(): KnownSecrets {
+    if (this.knownSecrets !== null) return this.knownSecrets;
+    const secrets = [...new Set(this.sent.flatMap(textsOf))].filter(
+      ({ length }) => length >= MIN_SECRET_LENGTH,
+    );
+    // A secret can itself contain an escape sequence.
+    const decodedSecrets = secrets
+      .map((secret) => decodeText(secret).text)
+      .filter(({ length }) => length >= MIN_SECRET_LENGTH);
+    this.knownSecrets = {
+      secrets: [...new Set([...secrets, ...decodedSecrets])],
       encodings: secrets.flatMap(encodingsOf),
     };
-    return this.known;
+    return this.knownSecrets;
   }
 
-  private *rangesIn({ text, places }: Reading): Generator<Range> {
+  private *rangesIn({ text, positions: places }: DecodedText): Generator<SecretRange> {
     const lower = text.toLowerCase();
-    // Some letters change their length with their case; then their own case has to do.
+    // Some letters change their length with their case; such texts are searched case-sensitively.
     const searched = lower.length === text.length ? lower : text;
-    const { secrets, encodings } = this.texts;
+    const { secrets, encodings } = this.allSecrets;
     for (const secret of secrets) {
-      const isWhole = secret.length >= SHORTEST_WITHIN;
-      for (const at of placesOf(searched === lower ? secret.toLowerCase() : secret, searched)) {
+      const canBeEmbedded = secret.length >= MIN_EMBEDDED_LENGTH;
+      for (const at of occurrencesOf(searched === lower ? secret.toLowerCase() : secret, searched)) {
         const end = at + secret.length;
-        if (isWhole || standsAlone(text, at, end)) yield rangeOf(places, at, end);
+        if (canBeEmbedded || isSeparateWord(text, at, end)) yield rangeOf(places, at, end);
       }
     }
     for (const encoding of encodings)
-      for (const at of placesOf(encoding, text)) yield rangeOf(places, at, at + encoding.length);
+      for (const at of occurrencesOf(encoding, text)) yield rangeOf(places, at, at + encoding.length);
   }
 }
 
-/** The scheme is no secret; of a signature only its last part is one. */
-function textsOf({ credential, headers }: Sent): string[] {
+/** The authorization scheme is no secret; of a signature only the last part is. */
+function textsOf({ credential, headers }: SentSecrets): string[] {
   const parts = Object.entries(credential ?? {}).filter(([name]) => name !== 'kind' && name !== 'id');
   const texts = [...parts.map(([, value]): unknown => value), headers.authorization?.split(/[ =]/).at(-1)];
   return texts.filter((text) => typeof text === 'string');
@@ -135,48 +135,51 @@ function textsOf({ credential, headers }: Sent): string[] {
 const withoutAbsent = (fields: object) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-const asItStands = (text: string): Reading => ({ text, places: null });
+const undecoded = (text: string): DecodedText => ({ text, positions: null });
 
-/** The text with everything read that may be written in another way. */
-function decoded(text: string): Reading {
-  if (!/[\\%&]/.test(text)) return { text: '', places: null };
+/** The text with all escape sequences decoded. */
+function decodeText(text: string): DecodedText {
+  if (!/[\\%&]/.test(text)) return { text: '', positions: null };
   const places: number[] = [];
-  let read = '';
+  let result = '';
   let at = 0;
   const take = (end: number): void => {
     for (; at < end; at += 1) {
       places.push(at);
-      read += text[at];
+      result += text[at];
     }
   };
-  for (const match of text.matchAll(writtenOtherwise)) {
+  for (const match of text.matchAll(escapedCharacter)) {
     take(match.index);
-    const [whole, json, hex, url, page, decimal] = match;
+    const [sequence, json, hex, url, page, decimal] = match;
     const code = decimal === undefined ? parseInt(json ?? hex ?? url ?? page ?? '', 16) : Number(decimal);
     if (!Number.isNaN(code)) {
       places.push(at);
-      read += String.fromCharCode(code);
+      result += String.fromCharCode(code);
     }
-    at += whole.length;
+    at += sequence.length;
   }
   take(text.length);
   places.push(text.length);
-  return { text: read, places };
+  return { text: result, positions: places };
 }
 
-function* placesOf(part: string, text: string): Generator<number> {
+function* occurrencesOf(part: string, text: string): Generator<number> {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) yield at;
 }
 
-const rangeOf = (places: Reading['places'], start: number, end: number): Range =>
-  places === null ? { start, end } : { start: places[start]!, end: places[end]! };
+const rangeOf = (positions: DecodedText['positions'], start: number, end: number): SecretRange =>
+  positions === null ? { start, end } : { start: positions[start]!, end: positions[end]! };
 
-const standsAlone = (text: string, start: number, end: number): boolean =>
+const isSeparateWord = (text: string, start: number, end: number): boolean =>
   !/[\w-]/.test(text[start - 1] ?? ' ') && !/[\w-]/.test(text[end] ?? ' ');
 
-/** In base64 a text looks three ways, depending on where it begins; its ends belong to what stands beside it. */
+/**
+ * A text has three base64 forms, depending on its offset; the characters at its ends depend on the neighbours and are
+ * cut off.
+ */
 function encodingsOf(secret: string): string[] {
-  if (secret.length < SHORTEST_ENCODED) return [];
+  if (secret.length < MIN_ENCODED_LENGTH) return [];
   const forms = [0, 1, 2].flatMap((shift) => {
     const bytes = Buffer.from(`${'x'.repeat(shift)}${secret}`);
     return (['base64', 'base64url'] as const).map((alphabet) =>

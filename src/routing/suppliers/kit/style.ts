@@ -1,56 +1,56 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type * as contract from '#extension';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
-import type { Fault, JsonObjectText, Pieces } from '../../../kernel';
-import type { Dropped, SupplierError, Target } from '../../../protocol';
+import type { Fault, ParsedJsonObject, ByteParts } from '../../../kernel';
+import type { Dropped, SupplierError, EncodingTarget } from '../../../protocol';
 
 export type { ListCall, Operations, PictureRule } from '#extension';
 
 /*
- * The contract of extensions says what a style of suppliers is. The service's own keep it, and see more: views whole,
- * and where the fields of a body stand in its bytes, so that long ones are edited without being printed anew.
+ * Internal versions of the extension contract for supplier styles. Built-in styles receive complete views, and the
+ * positions of a body's fields in its bytes, so that long fields are edited without printing them again.
  */
 
-export interface JsonBody extends contract.JsonBody {
-  readonly text: JsonObjectText;
+export interface JsonCallBody extends contract.JsonBody {
+  readonly text: ParsedJsonObject;
 }
-export interface FormFile extends contract.FormFile {
+export interface CallFormFile extends contract.FormFile {
   readonly bytes: Buffer;
 }
-export interface FormBody extends contract.FormBody {
-  readonly files: readonly FormFile[];
+export interface FormCallBody extends contract.FormBody {
+  readonly files: readonly CallFormFile[];
 }
-export type OutgoingBody = JsonBody | FormBody;
+export type CallBody = JsonCallBody | FormCallBody;
 
-export interface OutgoingCall extends contract.OutgoingCall {
+export interface StyleCall extends contract.OutgoingCall {
   readonly lane: LaneView;
   readonly credential: Credential | null;
-  readonly body: OutgoingBody;
-  /** The caller's own; only what the style's list names goes further. */
+  readonly body: CallBody;
+  /** The caller's headers; only those that the style lists are forwarded. */
   readonly headers: IncomingHttpHeaders;
 }
 
-export interface PreparedCall extends contract.PreparedCall {
+export interface PreparedStyleCall extends contract.PreparedCall {
   readonly method: 'POST';
   readonly headers: Record<string, string>;
-  readonly body: Pieces;
+  readonly body: ByteParts;
   readonly dropped: readonly Dropped[];
 }
 
-export interface Unframer extends contract.Unframer {
+export interface StyleUnframer extends contract.Unframer {
   push(chunk: Buffer): Buffer | Fault;
   end(): Fault | undefined;
 }
 
-export interface SupplierStyle extends contract.SupplierStyle {
+export interface CoreStyle extends contract.SupplierStyle {
   needsCredential(provider: ProviderView): boolean;
   operations(provider: ProviderView): contract.Operations;
   fields(provider: ProviderView): contract.FieldPolicy;
-  target(lane: LaneView): Target;
+  target(lane: LaneView): EncodingTarget;
   pictures?(lane: LaneView): contract.PictureRule;
-  prepare(call: OutgoingCall): PreparedCall;
+  prepare(call: StyleCall): PreparedStyleCall;
   modelList?(provider: ProviderView, credential: Credential | null): contract.ListCall | null;
   readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;
   unwrap?(body: Buffer): Buffer | Fault;
-  unframer?(): Unframer;
+  unframer?(): StyleUnframer;
 }

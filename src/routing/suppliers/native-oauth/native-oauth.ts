@@ -3,16 +3,16 @@ import {
   authorisation,
   endpoint,
   jsonBody,
-  type OutgoingCall,
-  passing,
+  type StyleCall,
+  forwardedHeaders,
   picturesOf,
-  prepared,
-  type PreparedCall,
-  type SupplierStyle,
+  prepareCall,
+  type PreparedStyleCall,
+  type CoreStyle,
 } from '../kit';
 
-/** Agents of the native dialect send these about themselves and their session; the supplier behind it asks for them. */
-const passingHeaders = [
+/** Headers with which native agents describe themselves and their session; the supplier requires them. */
+const agentHeaders = [
   'openai-beta',
   'originator',
   'version',
@@ -25,7 +25,7 @@ const passingHeaders = [
   'x-codex-turn-metadata',
 ];
 
-export const nativeOauth: SupplierStyle = {
+export const nativeOauth: CoreStyle = {
   name: 'native-oauth',
   credential: 'oauth-pool',
   needsCredential: () => true,
@@ -37,11 +37,8 @@ export const nativeOauth: SupplierStyle = {
   readError: dialects.responses.readError,
 };
 
-/**
- * Requests go on as they came. Bytes are touched only by another name of the model, and by what would steer
- * requests or is meant for this service.
- */
-export function prepareNative(call: OutgoingCall, prefix: string): PreparedCall {
+/** Forwards requests unchanged, except for the model name, steering fields and labels for this gateway. */
+export function prepareNative(call: StyleCall, prefix: string): PreparedStyleCall {
   const { lane, headers, credential } = call;
   const { account_header: header } = lane.provider.settings;
   const account = credential?.kind === 'oauth-pool' ? credential.account : undefined;
@@ -49,8 +46,8 @@ export function prepareNative(call: OutgoingCall, prefix: string): PreparedCall 
     edits.set.model = lane.upstreamModel;
     edits.dropOwnLabels();
   });
-  return prepared(call, endpoint(lane.provider, prefix, '/responses'), body, {
-    ...passing(headers, passingHeaders),
+  return prepareCall(call, endpoint(lane.provider, prefix, '/responses'), body, {
+    ...forwardedHeaders(headers, agentHeaders),
     ...(typeof header === 'string' && account !== undefined ? { [header.toLowerCase()]: account } : {}),
     ...authorisation(credential, 'authorization'),
   });

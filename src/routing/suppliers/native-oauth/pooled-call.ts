@@ -2,31 +2,31 @@ import type { ProviderView, TokenCredential } from '../../../catalogue';
 import type { SupplierCall, SupplierHandler } from '../../../platform';
 import type { TokenLease, TokenPool } from './token-pool';
 
-type Send = (token: TokenCredential, handler: SupplierHandler) => SupplierCall;
+type SendWithToken = (token: TokenCredential, handler: SupplierHandler) => SupplierCall;
 
-/** As many tokens are tried as lanes: a request that all of them refuse is refused for its own sake. */
-const MOST_TOKENS = 3;
+/** Equal to the number of lanes tried; if all tokens are refused, the request itself is the cause. */
+const MAX_TOKENS_PER_CALL = 3;
 
 /**
- * A call to a supplier with a pool of tokens. After a rejected token it is repeated with the next one, unseen by the
- * caller. The lane's health is not affected: a rejected token says nothing about the supplier.
+ * A call to a supplier with a pool of tokens; repeated with the next token after a rejected one, unnoticed by the
+ * caller. A rejected token does not affect the lane's health.
  */
 export class PooledCall implements SupplierCall {
   private current: SupplierCall | null = null;
   private reason: Error | null = null;
   private tries = 0;
-  /** Set between two tokens, when there is no call to abort. */
-  private isBetween = false;
+  /** True between two tokens, when there is no call to abort. */
+  private isBetweenTokens = false;
 
   constructor(
     private readonly provider: ProviderView,
     private readonly pool: TokenPool,
     private readonly handler: SupplierHandler,
-    private readonly send: Send,
+    private readonly send: SendWithToken,
   ) {}
 
-  get begun(): boolean {
-    return this.current?.begun ?? false;
+  get hasStarted(): boolean {
+    return this.current?.hasStarted ?? false;
   }
 
   begin(lease: TokenLease): this {
@@ -42,7 +42,7 @@ export class PooledCall implements SupplierCall {
 
   abort(reason: Error): void {
     this.reason ??= reason;
-    if (this.isBetween) this.fail(reason);
+    if (this.isBetweenTokens) this.fail(reason);
     else this.current?.abort(reason);
   }
 
@@ -61,8 +61,8 @@ export class PooledCall implements SupplierCall {
       onHead: (status, headers) => {
         const seconds = Number(headers['retry-after']);
         lease.answered(status, Number.isFinite(seconds) && seconds > 0 ? seconds : null);
-        refused = (status === 401 || status === 429) && this.mayTryAnother();
-        if (refused) void this.again(lease);
+        refused = (status === 401 || status === 429) && this.canTryAnother();
+        if (refused) void this.retry(lease);
         else handler.onHead?.(status, headers);
       },
       onData: (piece) => {
@@ -79,27 +79,27 @@ export class PooledCall implements SupplierCall {
     };
   }
 
-  private mayTryAnother(): boolean {
-    return this.tries < MOST_TOKENS && this.reason === null && this.pool.hasReady(this.provider);
+  private canTryAnother(): boolean {
+    return this.tries < MAX_TOKENS_PER_CALL && this.reason === null && this.pool.hasReady(this.provider);
   }
 
-  private async again(refused: TokenLease): Promise<void> {
-    this.isBetween = true;
+  private async retry(refused: TokenLease): Promise<void> {
+    this.isBetweenTokens = true;
     this.current?.abort(new Error('the token was refused'));
     refused.release();
     try {
       const lease = await this.pool.take(this.provider);
       if (this.reason !== null) return lease.release();
       this.begin(lease);
-      this.isBetween = false;
+      this.isBetweenTokens = false;
     } catch (error) {
       this.fail(error as Error);
     }
   }
 
   private fail(error: Error): void {
-    if (!this.isBetween) return;
-    this.isBetween = false;
+    if (!this.isBetweenTokens) return;
+    this.isBetweenTokens = false;
     this.handler.onBroken?.(error);
   }
 }

@@ -4,7 +4,7 @@ import type { EgressTerms, SupplierTransport } from '../../../platform';
 import { SupplierExchange } from '../supplier-exchange';
 
 const DEADLINE_MS = 10_000;
-const LARGEST_ANSWER = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 interface OauthSettings {
   readonly tokenUrl: string;
@@ -12,7 +12,6 @@ interface OauthSettings {
   readonly scope: string | undefined;
 }
 
-/** Asks for a fresh token in exchange for the refresh token; the supplier may replace that one as well. */
 export async function renewToken(
   transport: SupplierTransport,
   { token, provider }: PooledToken,
@@ -40,33 +39,33 @@ export async function renewToken(
     egress,
   };
   try {
-    const exchange = new SupplierExchange().begin((handler) => transport.dispatch(request, handler));
-    const { status, body: answer } = await exchange.complete(LARGEST_ANSWER);
-    // The supplier's words may repeat the token, so only the status is told.
+    const exchange = new SupplierExchange().start((handler) => transport.dispatch(request, handler));
+    const { status, body: response } = await exchange.readResponse(MAX_RESPONSE_BYTES);
+    // The supplier's message can repeat the token, so only the status is reported.
     if (status !== 200) return err(fault('native_token_error', { details: { status } }));
-    return readToken(token, answer, now);
+    return readToken(token, response, now);
   } catch (cause) {
     return err(fault('native_backend_error', { cause }));
   }
 }
 
-function readToken(before: TokenCredential, answer: Buffer, now: number): Result<TokenCredential, Fault> {
-  const fields = parse(answer);
+function readToken(previous: TokenCredential, response: Buffer, now: number): Result<TokenCredential, Fault> {
+  const fields = parse(response);
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = fields;
   if (typeof accessToken !== 'string' || accessToken === '') {
     return err(fault('native_backend_error', { message: 'The renewal brought no token.' }));
   }
   return ok({
-    ...before,
+    ...previous,
     accessToken,
     ...(typeof refreshToken === 'string' && refreshToken !== '' ? { refreshToken } : {}),
     expiresAt: typeof seconds === 'number' && seconds > 0 ? Math.trunc(now + seconds * 1_000) : undefined,
   });
 }
 
-function parse(answer: Buffer): Record<string, unknown> {
+function parse(response: Buffer): Record<string, unknown> {
   try {
-    const value: unknown = parseJsonText(answer.toString('utf8'));
+    const value: unknown = parseJsonText(response.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};
@@ -77,6 +76,6 @@ function settingsOf(value: unknown): OauthSettings | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { token_url: tokenUrl, client_id: clientId, scope } = value as Record<string, unknown>;
   if (typeof tokenUrl !== 'string') return undefined;
-  const text = (one: unknown): string | undefined => (typeof one === 'string' ? one : undefined);
+  const text = (member: unknown): string | undefined => (typeof member === 'string' ? member : undefined);
   return { tokenUrl, clientId: text(clientId), scope: text(scope) };
 }

@@ -1,16 +1,15 @@
 import { fault } from '../../../kernel';
 import { type IdRule, ToolIds } from '../../../protocol';
-import type { BodyEdits, OutgoingCall } from '../kit';
-import type { Profile } from './profiles';
+import type { BodyEdits, StyleCall } from '../kit';
+import type { SupplierProfile } from './profiles';
 
-/** The one that counts first: it is the one that money was set aside for. */
-const limits = ['max_completion_tokens', 'max_tokens'] as const;
+/** Limit fields by precedence; the first one present is the limit that the hold is based on. */
+const limitFieldNames = ['max_completion_tokens', 'max_tokens'] as const;
 
-/** A body is changed by these edits before this supplier takes it. */
 export function applyProfile(
   edits: BodyEdits,
-  profile: Profile,
-  { lane, operation, wire: dialect, stream, maxOutputTokens }: OutgoingCall,
+  profile: SupplierProfile,
+  { lane, operation, wire: dialect, stream, maxOutputTokens }: StyleCall,
 ): void {
   edits.set.model = lane.upstreamModel;
   edits.dropOwnLabels();
@@ -28,10 +27,10 @@ export function applyProfile(
     if (lane.facts.reasoningHistory) withReasoning(edits);
   }
   if (dialect === 'completions' && maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
-  if (stream && profile.usageInStream === 'asked') askForUsage(edits);
+  if (stream && profile.usageInStream === 'asked') requestUsage(edits);
 }
 
-function speechEdits({ parsed, set }: BodyEdits, { voice, speechFormats }: Profile): void {
+function speechEdits({ parsed, set }: BodyEdits, { voice, speechFormats }: SupplierProfile): void {
   if (voice !== null && (parsed.voice ?? null) === null) set.voice = voice;
   const { response_format: format } = parsed;
   if (typeof format !== 'string' || speechFormats.includes(format)) return;
@@ -41,12 +40,13 @@ function speechEdits({ parsed, set }: BodyEdits, { voice, speechFormats }: Profi
   });
 }
 
-function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number | undefined): void {
+function chatEdits(edits: BodyEdits, profile: SupplierProfile, maxOutputTokens: number | undefined): void {
   const { limitField } = profile;
   keepOneLimit(edits);
-  if (limitField !== null) for (const name of limits) if (name !== limitField) edits.rename(name, limitField);
+  if (limitField !== null)
+    for (const name of limitFieldNames) if (name !== limitField) edits.rename(name, limitField);
   if (maxOutputTokens !== undefined) {
-    const field = limitField ?? limits.find((name) => edits.has(name)) ?? 'max_tokens';
+    const field = limitField ?? limitFieldNames.find((name) => edits.has(name)) ?? 'max_tokens';
     edits.set[field] = maxOutputTokens;
   }
   if (profile.required === 'any' && edits.parsed.tool_choice === 'required') edits.set.tool_choice = 'any';
@@ -55,19 +55,20 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
   if (profile.toolIds !== undefined) withToolIds(edits, profile.toolIds);
 }
 
-/** Of two limits one goes on, the one that was held: suppliers differ on which of them counts. */
+/** Keeps the limit that the hold is based on: suppliers differ in which of two they apply. */
 function keepOneLimit(edits: BodyEdits): void {
-  if (!limits.every((name) => edits.has(name))) return;
-  const held = limits.find((name) => edits.parsed[name] !== null) ?? limits[0];
-  for (const name of limits) if (name !== held) edits.drop(name, `${held} counts`, 'fulfilled');
+  if (!limitFieldNames.every((name) => edits.has(name))) return;
+  const applied = limitFieldNames.find((name) => edits.parsed[name] !== null) ?? limitFieldNames[0];
+  for (const name of limitFieldNames)
+    if (name !== applied) edits.drop(name, `${applied} counts`, 'fulfilled');
 }
 
-/** Without it a stream could not be billed by what the supplier counted. */
-function askForUsage(edits: BodyEdits): void {
+/** Requests usage, without which a stream could not be charged by the supplier's count. */
+function requestUsage(edits: BodyEdits): void {
   const { stream_options: options } = edits.parsed;
-  const given = typeof options === 'object' && options !== null ? options : {};
-  if (Reflect.get(given, 'include_usage') !== true)
-    edits.set.stream_options = { ...given, include_usage: true };
+  const existing = typeof options === 'object' && options !== null ? options : {};
+  if (Reflect.get(existing, 'include_usage') !== true)
+    edits.set.stream_options = { ...existing, include_usage: true };
 }
 
 const messagesOf = ({ set, parsed }: BodyEdits): unknown => set.messages ?? parsed.messages;
@@ -75,33 +76,36 @@ const messagesOf = ({ set, parsed }: BodyEdits): unknown => set.messages ?? pars
 function withoutFields(edits: BodyEdits, names: readonly string[]): void {
   const messages = messagesOf(edits);
   if (!Array.isArray(messages)) return;
-  const found = new Map<string, number>();
+  const counts = new Map<string, number>();
   let isChanged = false;
-  const kept = messages.map((message: unknown) => {
+  const cleaned = messages.map((message: unknown) => {
     if (!isRecord(message) || !names.some((name) => Object.hasOwn(message, name))) return message;
     isChanged = true;
     const without = { ...message };
     for (const name of names) {
-      // A field without a value says nothing.
-      if ((message[name] ?? null) !== null) found.set(name, (found.get(name) ?? 0) + 1);
+      // A null field carries nothing.
+      if ((message[name] ?? null) !== null) counts.set(name, (counts.get(name) ?? 0) + 1);
       delete without[name];
     }
     return without;
   });
-  if (isChanged) edits.set.messages = kept;
-  for (const [name, count] of found) edits.dropInMessages(name, count);
+  if (isChanged) edits.set.messages = cleaned;
+  for (const [name, count] of counts) edits.dropInMessages(name, count);
 }
 
-/** It wants its reasoning back with every turn beside tools, and takes an empty text for that of others. */
+/**
+ * The model requires its reasoning for every turn if there are tools, and accepts an empty text for turns of other
+ * models.
+ */
 function withReasoning(edits: BodyEdits): void {
   const messages = messagesOf(edits);
   const { tools } = edits.parsed;
   if (!Array.isArray(messages) || !Array.isArray(tools) || tools.length === 0) return;
-  const isForgotten = (message: unknown): message is object =>
+  const lacksReasoning = (message: unknown): message is object =>
     isRecord(message) && message.role === 'assistant' && typeof message.reasoning_content !== 'string';
-  if (!messages.some(isForgotten)) return;
+  if (!messages.some(lacksReasoning)) return;
   edits.set.messages = messages.map((message: unknown) =>
-    isForgotten(message) ? { ...message, reasoning_content: '' } : message,
+    lacksReasoning(message) ? { ...message, reasoning_content: '' } : message,
   );
 }
 
@@ -114,29 +118,29 @@ function withoutDeveloper(edits: BodyEdits): void {
   edits.approximate('messages', renamed, 'the role developer became system');
 }
 
-/** Other lanes give their calls ids as they like; results follow their calls. */
+/** Replaces call ids of other lanes by ids that the supplier accepts; results follow their calls. */
 function withToolIds(edits: BodyEdits, rule: IdRule): void {
   const messages = messagesOf(edits);
   if (!Array.isArray(messages)) return;
   const ids = new ToolIds(rule);
   let isChanged = false;
-  const renamed = (holder: object, name: string, next: (id: string) => string) => {
+  const withId = (holder: object, name: string, next: (id: string) => string) => {
     const id: unknown = Reflect.get(holder, name);
-    const given = typeof id === 'string' ? next(id) : id;
-    isChanged ||= given !== id;
-    return given === id ? holder : { ...holder, [name]: given };
+    const newId = typeof id === 'string' ? next(id) : id;
+    isChanged ||= newId !== id;
+    return newId === id ? holder : { ...holder, [name]: newId };
   };
-  const mended: unknown[] = messages.map((message: unknown) => {
+  const repaired: unknown[] = messages.map((message: unknown) => {
     if (typeof message !== 'object' || message === null) return message;
     const calls: unknown = Reflect.get(message, 'tool_calls');
-    if (!Array.isArray(calls)) return renamed(message, 'tool_call_id', (id) => ids.forResult(id));
+    if (!Array.isArray(calls)) return withId(message, 'tool_call_id', (id) => ids.forResult(id));
     ids.beginTurn();
     return {
       ...message,
-      tool_calls: calls.map((call: object) => renamed(call, 'id', (id) => ids.forCall(id))),
+      tool_calls: calls.map((call: object) => withId(call, 'id', (id) => ids.forCall(id))),
     };
   });
-  if (isChanged) edits.set.messages = mended;
+  if (isChanged) edits.set.messages = repaired;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -4,18 +4,18 @@ import {
   endpoint,
   jsonBody,
   OPERATIONS,
-  type OutgoingCall,
-  passing,
+  type StyleCall,
+  forwardedHeaders,
   picturesOf,
-  prepared,
-  type SupplierStyle,
+  prepareCall,
+  type CoreStyle,
 } from '../kit';
 import { applyProfile } from './edits';
-import { operationsOf, type Profile, profileOf } from './profiles';
+import { operationsOf, type SupplierProfile, profileOf } from './profiles';
 
-const passingHeaders = ['openai-beta'];
+const forwardedHeaderNames = ['openai-beta'];
 
-export const openaiStyle: SupplierStyle = {
+export const openaiStyle: CoreStyle = {
   name: 'openai-style',
   credential: 'bearer',
   needsCredential: (provider) => profileOf(provider).needsCredential,
@@ -32,28 +32,28 @@ export const openaiStyle: SupplierStyle = {
   prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
   modelList: (provider, credential) => {
     const { prefix, keyHeader, apiVersion } = profileOf(provider);
-    // Lanes of such a supplier name deployments, which its list of models does not.
+    // Lanes of such a supplier name deployments, which its list of models does not contain.
     if (apiVersion !== undefined) return null;
     return { url: endpoint(provider, prefix, '/models'), headers: authorisation(credential, keyHeader) };
   },
   readError: dialects.chat.readError,
 };
 
-export function prepareWith(profile: Profile, call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
+export function prepareWith(profile: SupplierProfile, call: StyleCall): ReturnType<CoreStyle['prepare']> {
   const body = jsonBody(call, (edits) => applyProfile(edits, profile, call));
-  return prepared(call, urlOf(profile, call), body, {
-    ...passing(call.headers, passingHeaders),
+  return prepareCall(call, urlOf(profile, call), body, {
+    ...forwardedHeaders(call.headers, forwardedHeaderNames),
     ...authorisation(call.credential, profile.keyHeader),
   });
 }
 
-function urlOf(profile: Profile, { lane, wire }: OutgoingCall): URL {
+function urlOf(profile: SupplierProfile, { lane, wire }: StyleCall): URL {
   const path = (wire === 'gemini' ? undefined : OPERATIONS[wire].path) ?? '';
   const { provider, upstreamModel } = lane;
   if (profile.apiVersion === undefined) return endpoint(provider, profile.prefix, path);
-  // A base address with a version is that of the interface without deployments and without dated versions.
+  // A base URL with a version belongs to the API without deployments and dated versions.
   if (/\/v\d+\/*$/.test(provider.baseUrl)) return endpoint(provider, '', path);
-  // Only that interface has responses; the deployment is named in the body there.
+  // Only the versioned API has responses; there the body names the deployment.
   if (wire === 'responses') return endpoint(provider, '/openai/v1', path);
   const url = new URL(endpoint(provider, `/openai/deployments/${encodeURIComponent(upstreamModel)}`, path));
   url.searchParams.set('api-version', profile.apiVersion);

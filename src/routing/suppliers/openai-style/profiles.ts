@@ -9,41 +9,38 @@ import {
   serviceFields,
 } from '../kit';
 
-/** The profile has as data what is peculiar to one supplier of this style. */
-export interface Profile {
-  /** Stands between a base address without a version and the path of an operation. */
+export interface SupplierProfile {
+  /** Inserted between a base URL without a version and the path of an operation. */
   readonly prefix: string;
   readonly serves: readonly OperationName[];
   readonly keyHeader: string;
   readonly needsCredential: boolean;
-  /** The one field it bounds answers by; null: it takes both. */
+  /** The only limit field it supports; null if it supports both. */
   readonly limitField: 'max_tokens' | 'max_completion_tokens' | null;
-  /** `always`: a stream reports usage unasked. `asked`: only on demand, so it is demanded. */
+  /** `always`: streams report usage by default. `asked`: only on request, so it is requested. */
   readonly usageInStream: 'always' | 'asked';
   readonly developerRole: boolean;
-  /** Its word for "some tool has to be called". */
+  /** Its value for "some tool must be called". */
   readonly required: 'required' | 'any';
-  /** Pictures are billed by this maker's rule; null where models of many makers are hosted. */
+  /** Images are billed by this maker's rule; null if it hosts models of many makers. */
   readonly pictures: PictureMaker | null;
-  /** It refuses fields that it does not know. */
   readonly validates: boolean;
-  /** A supplier has these fields of its own, beside those of the interface. */
+  /** Additional fields of the supplier, per operation. */
   readonly own: Readonly<Partial<Record<OperationName, readonly string[]>>>;
-  /** It takes such ids of tool calls; any text unless said. */
+  /** Rule for ids of tool calls; defaults to any text. */
   readonly toolIds?: IdRule;
   readonly drop: readonly string[];
-  /** Fields of messages that answers of others bring into the history, and this one refuses. */
+  /** Message fields that responses of other suppliers bring into the history and this one refuses. */
   readonly dropInMessages: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
-  /** The voice for speech where the caller names none; null leaves it to the model. */
+  /** Default voice for speech; null leaves it to the model. */
   readonly voice: string | null;
   readonly speechFormats: readonly string[];
-  /** The model is a deployment in the path, and this version of the interface in the query. */
+  /** API version in the query; the model is then a deployment in the path. */
   readonly apiVersion?: string;
 }
 
-/** What servers of open models have in common. */
-const openModels: Profile['own'] = {
+const openModelFields: SupplierProfile['own'] = {
   chat: serviceFields.chat,
   completions: serviceFields.chat,
   embeddings: serviceFields.embeddings,
@@ -54,13 +51,15 @@ const openModels: Profile['own'] = {
   image: serviceFields.image,
 };
 
-/** Suppliers that show reasoning give it in these. */
 const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
-/** Fields of OpenAI that change no answer; the typings of groq-sdk 1.6.0 and @mistralai/mistralai 2.7.0 lack them. */
-const ofOpenai = ['safety_identifier', 'verbosity', 'prompt_cache_retention'] as const;
+/**
+ * Fields of OpenAI that do not change responses; missing in the typings of groq-sdk 1.6.0 and @mistralai/mistralai
+ * 2.7.0.
+ */
+const openaiOnlyFields = ['safety_identifier', 'verbosity', 'prompt_cache_retention'] as const;
 
-const generic: Profile = {
+const generic: SupplierProfile = {
   prefix: '/v1',
   serves: operationNames.filter((name) => name !== 'responses' && OPERATIONS[name].path !== undefined),
   keyHeader: 'api-key',
@@ -71,7 +70,7 @@ const generic: Profile = {
   required: 'required',
   pictures: null,
   validates: false,
-  own: openModels,
+  own: openModelFields,
   drop: [],
   dropInMessages: [],
   rename: {},
@@ -79,7 +78,7 @@ const generic: Profile = {
   speechFormats: ['mp3', 'wav'],
 };
 
-const openai: Profile = {
+const openai: SupplierProfile = {
   ...generic,
   serves: [
     'chat',
@@ -98,12 +97,12 @@ const openai: Profile = {
   validates: true,
   own: {},
   dropInMessages: reasoningFields,
-  // It refuses speech without a voice (https://platform.openai.com/docs/api-reference/audio/createSpeech).
+  // Speech without a voice is refused (https://platform.openai.com/docs/api-reference/audio/createSpeech).
   voice: 'alloy',
   speechFormats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
 };
 
-export const profiles: Readonly<Record<string, Profile>> = {
+export const profiles: Readonly<Record<string, SupplierProfile>> = {
   generic,
   openai,
   azure: {
@@ -137,7 +136,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
       'user',
       'store',
       'service_tier',
-      ...ofOpenai,
+      ...openaiOnlyFields,
     ],
     dropInMessages: ['refusal', 'annotations', 'audio', 'function_call', ...reasoningFields],
     rename: { seed: 'random_seed' },
@@ -147,7 +146,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
     serves: ['chat', 'speech', 'transcription', 'translation'],
     limitField: 'max_completion_tokens',
     own: { chat: serviceFields.groq },
-    drop: ['logit_bias', 'logprobs', 'top_logprobs', 'store', 'prompt_cache_key', ...ofOpenai],
+    drop: ['logit_bias', 'logprobs', 'top_logprobs', 'store', 'prompt_cache_key', ...openaiOnlyFields],
     dropInMessages: ['name', 'refusal', 'annotations', 'audio', 'reasoning_content', 'reasoning_details'],
   },
   deepseek: {
@@ -163,12 +162,12 @@ export const profiles: Readonly<Record<string, Profile>> = {
   },
 };
 
-const known = new WeakMap<object, Profile>();
+const profileCache = new WeakMap<object, SupplierProfile>();
 
-/** The named profile, with what the provider's settings say differently. */
-export function profileOf({ settings }: ProviderView): Profile {
-  const before = known.get(settings);
-  if (before !== undefined) return before;
+/** The named profile, overridden by the provider's settings. */
+export function profileOf({ settings }: ProviderView): SupplierProfile {
+  const cached = profileCache.get(settings);
+  if (cached !== undefined) return cached;
   const {
     profile: name,
     drop,
@@ -179,7 +178,7 @@ export function profileOf({ settings }: ProviderView): Profile {
     voice,
   } = settings;
   const base = (typeof name === 'string' ? profiles[name] : undefined) ?? generic;
-  const profile: Profile = {
+  const profile: SupplierProfile = {
     ...base,
     ...(typeof apiVersion === 'string' ? { apiVersion } : {}),
     ...(typeof keyHeader === 'string' ? { keyHeader: keyHeader.toLowerCase() } : {}),
@@ -188,20 +187,20 @@ export function profileOf({ settings }: ProviderView): Profile {
     drop: Array.isArray(drop) ? [...base.drop, ...drop.map(String)] : base.drop,
     rename: { ...base.rename, ...textsOf(rename) },
   };
-  known.set(settings, profile);
+  profileCache.set(settings, profile);
   return profile;
 }
 
-/** Callers of the other dialects are translated to chat, unless the supplier speaks theirs. */
-export function operationsOf(profile: Profile): Operations {
-  let operations = served.get(profile);
-  if (operations === undefined) served.set(profile, (operations = readOperations(profile)));
+/** Callers of other dialects are converted to chat, unless the supplier supports theirs. */
+export function operationsOf(profile: SupplierProfile): Operations {
+  let operations = operationsCache.get(profile);
+  if (operations === undefined) operationsCache.set(profile, (operations = buildOperations(profile)));
   return operations;
 }
 
-const served = new WeakMap<Profile, Operations>();
+const operationsCache = new WeakMap<SupplierProfile, Operations>();
 
-function readOperations({ serves }: Profile): Operations {
+function buildOperations({ serves }: SupplierProfile): Operations {
   const operations: { -readonly [name in keyof Operations]: Operations[name] } = {};
   for (const operation of serves) {
     if (operation !== 'native' && operation !== 'count_tokens') operations[operation] = operation;

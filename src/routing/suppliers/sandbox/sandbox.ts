@@ -1,15 +1,15 @@
 import type { BearerCredential } from '../../../catalogue';
 import { dialects } from '../../../protocol';
-import type { Operations, SupplierStyle } from '../kit';
+import type { Operations, CoreStyle } from '../kit';
 import { messagesOperations, prepareMessages } from '../messages-style/messages-style';
 import { prepareNative } from '../native-oauth/native-oauth';
 import { prepareWith } from '../openai-style/openai-style';
-import { operationsOf, profiles, type Profile } from '../openai-style/profiles';
+import { operationsOf, profiles, type SupplierProfile } from '../openai-style/profiles';
 
-/** The key the simulator expects; it guards nothing. */
+/** The key that the simulator expects; it protects nothing. */
 const credential: BearerCredential = { kind: 'bearer', id: 'sandbox', token: 'sim-sandbox' };
 
-const profile: Profile = {
+const profile: SupplierProfile = {
   ...profiles.openai!,
   serves: [...profiles.generic!.serves, 'responses'],
   limitField: null,
@@ -22,8 +22,8 @@ const operations: Operations = {
   native: 'responses',
 };
 
-/** The built-in simulator speaks every dialect, so callers of each are served without translation. */
-export const sandbox: SupplierStyle = {
+/** The built-in simulator supports every dialect, so requests are not converted. */
+export const sandbox: CoreStyle = {
   name: 'sandbox',
   credential: 'bearer',
   needsCredential: () => false,
@@ -31,9 +31,11 @@ export const sandbox: SupplierStyle = {
   fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
   prepare: (call) => {
-    const own = { ...call, credential };
-    if (call.operation === 'native') return prepareNative(own, '/v1');
-    return operations[call.operation] === 'messages' ? prepareMessages(own) : prepareWith(profile, own);
+    const ownCall = { ...call, credential };
+    if (call.operation === 'native') return prepareNative(ownCall, '/v1');
+    return operations[call.operation] === 'messages'
+      ? prepareMessages(ownCall)
+      : prepareWith(profile, ownCall);
   },
   readError: (body) => {
     const isMessages = typeof body === 'object' && body !== null && Reflect.get(body, 'type') === 'error';

@@ -78,7 +78,7 @@ describe('a full disk', () => {
       disk.free();
     }
     const engine = app.application.get(MoneyEngine);
-    while (engine.trouble !== undefined) await new Promise((resolve) => setImmediate(resolve));
+    while (engine.journalError !== undefined) await new Promise((resolve) => setImmediate(resolve));
     expect((await ready()).status).toBe(200);
     expect((await ask('/v1/chat/completions', 'messages', '[[tokens=5]]')).status).toBe(200);
   });

@@ -53,7 +53,7 @@ describe('more than the service can carry', () => {
   });
 
   test('neither a refused request nor one whose caller left keeps a place', async () => {
-    await app.application.get(Lifecycle).idle(5_000);
+    await app.application.get(Lifecycle).waitUntilIdle(5_000);
     const answers = await Promise.all(Array.from({ length: MOST_OPEN }, () => ask()));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });

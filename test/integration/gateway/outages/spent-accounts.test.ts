@@ -1,11 +1,11 @@
 import { CatalogueService, CredentialEditor } from '#product/catalogue';
-import { errorWords } from '#product/vendors';
+import { errorSigns } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { type Simulator, startSimulator } from '../../../support/simulator';
 import { bodyOf, styleOf } from '../../../support/vendor-errors';
 import { ModelShelf } from '../model-shelf';
 
-const spent = errorWords.filter((row) => row.means === 'account' && styleOf(row) !== 'gemini');
+const spent = errorSigns.filter((row) => row.means === 'account' && styleOf(row) !== 'gemini');
 const answers = spent.map((row) => {
   const { vendor, match, status } = row;
   return [

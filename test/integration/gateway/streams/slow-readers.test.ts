@@ -121,7 +121,7 @@ describe('callers who do not take what they asked for', () => {
     clearInterval(watch);
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(64 * KIB);
-    await app.application.get(Lifecycle).idle(5_000);
+    await app.application.get(Lifecycle).waitUntilIdle(5_000);
     const records = await app.database.query<{ code: string; output_tokens: number }>(
       "SELECT code, output_tokens FROM request_record WHERE stream AND code = 'caller_left'",
     );

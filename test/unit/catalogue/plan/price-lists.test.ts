@@ -1,7 +1,7 @@
 import { parseExactly } from '../../../../src/catalogue/plan/price-list/exact-json';
 import { litellmPrices } from '../../../../src/catalogue/plan/price-list/litellm';
 import { modelsDevPrices } from '../../../../src/catalogue/plan/price-list/models-dev';
-import { nearestOf } from '../../../../src/catalogue/plan/nearest';
+import { findNearest } from '../../../../src/catalogue/plan/nearest';
 import { priceRates } from '../../../../src/kernel';
 
 const litellm = (models: string) => litellmPrices.read(parseExactly(models));
@@ -148,6 +148,6 @@ test.each(['[]', '{"a": 5}', '{"a": null}', '{"a": {"models": [1]}}', '7'])(
 );
 
 test('the nearest name is named only when it is near', () => {
-  expect(nearestOf('base_ulr', ['base_url', 'style'])).toBe('base_url');
-  expect(nearestOf('zzz', ['base_url', 'style'])).toBeUndefined();
+  expect(findNearest('base_ulr', ['base_url', 'style'])).toBe('base_url');
+  expect(findNearest('zzz', ['base_url', 'style'])).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { AnswerMasks } from '../../../../src/gateway/masks/answer-masks';
-import { maskedBody } from '../../../../src/gateway/masks/masked-body';
+import { maskBody } from '../../../../src/gateway/masks/masked-body';
 import { MaskRun } from '../../../../src/gateway/masks/mask-run';
-import { operations, type Operation } from '../../../../src/gateway/operations/operation';
+import { operations, type GatewayOperation } from '../../../../src/gateway/operations/operation';
 
 const mask = {
   longest: 5,
@@ -10,10 +10,10 @@ const mask = {
 };
 const watch = { failed: () => undefined, slow: () => undefined };
 
-const shown = (operation: Operation, body: object | string, contentType = 'application/json'): unknown => {
+const shown = (operation: GatewayOperation, body: object | string, contentType = 'application/json'): unknown => {
   const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const masked = maskedBody(new AnswerMasks([run], () => undefined), operation, {
+  const masked = maskBody(new AnswerMasks([run], () => undefined), operation, {
     body: bytes,
     contentType,
   }).toString();
@@ -58,7 +58,7 @@ test('numbers and bytes stay as they were written', () => {
   const whole =
     '{"id":"c1234","object":"x","choices":[{"index":0,"message":{"content":"1234"},"odd":12345678901234567890}],"one":1.0}';
   const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
-  const masked = maskedBody(new AnswerMasks([run], () => undefined), operations.chat, {
+  const masked = maskBody(new AnswerMasks([run], () => undefined), operations.chat, {
     body: Buffer.from(whole),
     contentType: 'application/json',
   });

@@ -1,9 +1,9 @@
 import { finderOf, allKinds } from '../../../../examples/extensions/personal-data/src/find';
 import {
-  LONGEST,
-  maskedJson,
-  maskedText,
-  placesIn,
+  MAX_MATCH_LENGTH,
+  maskJson,
+  maskText,
+  spanFinder,
 } from '../../../../examples/extensions/personal-data/src/mask';
 import { placeholdersWith } from '../../../../examples/extensions/personal-data/src/placeholders';
 import { settings } from '../../../../examples/extensions/personal-data/src/settings';
@@ -13,7 +13,7 @@ import { MaskedStream } from '../../../../src/gateway/masks/masked-stream';
 import { dialects } from '../../../../src/protocol';
 import { Chance } from '../../../system/chance';
 
-const find = placesIn(finderOf(allKinds), placeholdersWith('a secret of some length'));
+const find = spanFinder(finderOf(allKinds), placeholdersWith('a secret of some length'));
 const kindsIn = (text: string): string[] =>
   find(text).map((span) => `${span.text.slice(1, -8)} ${text.slice(span.start, span.end)}`);
 
@@ -56,22 +56,22 @@ test.each([
 
 test('the same value has the same placeholder, however it is written', () => {
   const [one, other] = [
-    maskedText('DE89370400440532013000', find),
-    maskedText('de89 3704 0044 0532 0130 00', find),
+    maskText('DE89370400440532013000', find),
+    maskText('de89 3704 0044 0532 0130 00', find),
   ];
   expect(one).toBe(other);
   expect(one).toMatch(/^\[iban [0-9a-f]{6}\]$/);
-  expect(maskedText('a@x.org', find)).not.toBe(maskedText('b@x.org', find));
+  expect(maskText('a@x.org', find)).not.toBe(maskText('b@x.org', find));
 });
 
 test('the arguments of a tool call stay JSON', () => {
-  const masked = maskedJson('{"to":["a@x.org",4111111111111111],"n":1}', find);
+  const masked = maskJson('{"to":["a@x.org",4111111111111111],"n":1}', find);
   expect(JSON.parse(masked)).toEqual({
-    to: [maskedText('a@x.org', find), maskedText('4111111111111111', find)],
+    to: [maskText('a@x.org', find), maskText('4111111111111111', find)],
     n: 1,
   });
-  expect(maskedJson('{"n": 1.0}', find)).toBe('{"n": 1.0}');
-  expect(maskedJson('to a@x.org', find)).toBe(maskedText('to a@x.org', find));
+  expect(maskJson('{"n": 1.0}', find)).toBe('{"n": 1.0}');
+  expect(maskJson('to a@x.org', find)).toBe(maskText('to a@x.org', find));
 });
 
 test('settings with a fault are told by name', async () => {
@@ -93,7 +93,7 @@ const watch = {
 const streamOf = (name: 'chat' | 'messages' | 'responses'): MaskedStream => {
   const run = new MaskRun({
     name: 'personal-data/blank',
-    mask: { longest: LONGEST, find },
+    mask: { longest: MAX_MATCH_LENGTH, find },
     onError: 'closed',
     timeoutMs: 60_000,
     watch,
@@ -170,7 +170,7 @@ test('in 10,000 streams of three dialects, cut at every place, no personal data 
       Array.from({ length: chance.whole(0, 30) }, () => chance.pick(WORDS)).join('');
     const [before, behind] = [`${words()} `, ` ${words()}`];
     const text = before + value + behind;
-    const expected = maskedText(text, find);
+    const expected = maskText(text, find);
     for (const [name, write] of Object.entries(events) as [keyof typeof events, typeof events.chat][]) {
       // Every place within the value is cut at in turn; every fourth stream comes character by character.
       const cut = before.length + (place % (value.length + 1));
@@ -196,5 +196,5 @@ test('no find is longer than the mask says, with what has to follow it', () => {
     `GB82${' A'.repeat(99)}`,
     '𝐣'.repeat(99) + '@x.org',
   ];
-  for (const text of long) for (const { start, end } of find(text)) expect(end - start).toBeLessThan(LONGEST);
+  for (const text of long) for (const { start, end } of find(text)) expect(end - start).toBeLessThan(MAX_MATCH_LENGTH);
 });

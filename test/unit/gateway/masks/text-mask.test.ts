@@ -1,6 +1,6 @@
 import type { Mask, MaskedSpan } from '#extension';
 import { JsonMask } from '../../../../src/gateway/masks/json-mask';
-import { MaskFailed, MaskRun } from '../../../../src/gateway/masks/mask-run';
+import { MaskError, MaskRun } from '../../../../src/gateway/masks/mask-run';
 import { type PieceMask, TextMask } from '../../../../src/gateway/masks/text-mask';
 import { Chance } from '../../../system/chance';
 
@@ -131,7 +131,7 @@ describe('a mask that answers rubbish', () => {
 
   test.each(rubbish)('%s: closed ends the answer', (_what, find) => {
     const mask = new TextMask([runOf({ longest: 8, find: find as Mask['find'] })]);
-    expect(() => inPieces(mask, ['some text that is long enough'])).toThrow(MaskFailed);
+    expect(() => inPieces(mask, ['some text that is long enough'])).toThrow(MaskError);
   });
 
   test.each(rubbish)('%s: open lets the text pass from there on', (_what, find) => {
@@ -144,7 +144,7 @@ describe('a mask that answers rubbish', () => {
 
   test('replacements may not grow without end', () => {
     const mask = new TextMask([runOf(finder(/\S/g, 1, 'x'.repeat(60_000)))]);
-    expect(() => mask.push('y'.repeat(1_000))).toThrow(MaskFailed);
+    expect(() => mask.push('y'.repeat(1_000))).toThrow(MaskError);
   });
 });
 

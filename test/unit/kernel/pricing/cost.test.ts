@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import {
-  boundOf,
+  maxCostOf,
   completionTokens,
   costOf,
-  outputThatFits,
+  maxAffordableOutput,
   priceRates,
   promptTokens,
   totalTokens,
@@ -116,7 +116,7 @@ describe('costOf', () => {
     expect(promptTokens(usage) + completionTokens(usage)).toBe(7);
     expect(totalTokens(usage)).toBe(7);
     expect(costOf(usage, price)).toBe(7_000n);
-    expect(boundOf(boundAround(usage), [price])).toBe(7_000n);
+    expect(maxCostOf(boundAround(usage), [price])).toBe(7_000n);
   });
 
   test('a bucket without a rate costs what its token would have cost otherwise', () => {
@@ -211,11 +211,11 @@ describe('the worked example of docs/prices.md', () => {
 
   test('is held at $0.087', () => {
     const bound = { inputTokens: 12_000, maxOutputTokens: 1_000 };
-    expect(boundOf(bound, [price])).toBe(87_000_000n);
+    expect(maxCostOf(bound, [price])).toBe(87_000_000n);
   });
 
   test('gets 3,200 tokens of output for $0.12', () => {
-    expect(outputThatFits(120_000_000n, { inputTokens: 12_000 }, [price])).toBe(3_200);
+    expect(maxAffordableOutput(120_000_000n, { inputTokens: 12_000 }, [price])).toBe(3_200);
   });
 });
 
@@ -234,7 +234,7 @@ describe('boundOf', () => {
             inputTokens: around.inputTokens + in_,
             maxOutputTokens: around.maxOutputTokens + out,
           };
-          const bound = boundOf(wider, prices);
+          const bound = maxCostOf(wider, prices);
           for (const price of prices) expect(bound).toBeGreaterThanOrEqual(costOf(usage, price));
         },
       ),
@@ -250,7 +250,7 @@ describe('boundOf', () => {
       perCallNano: 7n,
     });
     const worst = usageOf({ cacheWriteLongTokens: 10, outputTokens: 20 });
-    expect(boundOf({ inputTokens: 10, maxOutputTokens: 20 }, [cheap, dear])).toBe(costOf(worst, dear));
+    expect(maxCostOf({ inputTokens: 10, maxOutputTokens: 20 }, [cheap, dear])).toBe(costOf(worst, dear));
   });
 
   test('counts what a supplier may sell, whether or not the request asks for it', () => {
@@ -261,7 +261,7 @@ describe('boundOf', () => {
       audioOutput: perMillion(80),
     });
     const bound = { inputTokens: 1_000, maxOutputTokens: 1_000 };
-    expect(boundOf(bound, [price])).toBe(120_000_000n);
+    expect(maxCostOf(bound, [price])).toBe(120_000_000n);
   });
 
   test('counts only the tiers that can be reached', () => {
@@ -269,8 +269,8 @@ describe('boundOf', () => {
       input: perMillion(1),
       tiers: [{ aboveInputTokens: 100, input: perMillion(5) }],
     });
-    expect(boundOf({ inputTokens: 100, maxOutputTokens: 0 }, [price])).toBe(100_000n);
-    expect(boundOf({ inputTokens: 101, maxOutputTokens: 0 }, [price])).toBe(505_000n);
+    expect(maxCostOf({ inputTokens: 100, maxOutputTokens: 0 }, [price])).toBe(100_000n);
+    expect(maxCostOf({ inputTokens: 101, maxOutputTokens: 0 }, [price])).toBe(505_000n);
   });
 });
 
@@ -282,9 +282,9 @@ describe('outputThatFits', () => {
         quantity,
         fc.bigInt({ min: 0n, max: 10n ** 12n }),
         (prices, inputTokens, nano) => {
-          const fits = outputThatFits(nano, { inputTokens }, prices);
+          const fits = maxAffordableOutput(nano, { inputTokens }, prices);
           const bound = (maxOutputTokens: number): bigint =>
-            boundOf({ inputTokens, maxOutputTokens }, prices);
+            maxCostOf({ inputTokens, maxOutputTokens }, prices);
           if (fits === null) {
             expect(bound(0)).toBeGreaterThan(nano);
           } else {
@@ -297,7 +297,7 @@ describe('outputThatFits', () => {
   });
 
   test('a free output is bounded all the same', () => {
-    expect(outputThatFits(0n, { inputTokens: 5 }, [priceRates({})])).toBe(1_000_000_000);
+    expect(maxAffordableOutput(0n, { inputTokens: 5 }, [priceRates({})])).toBe(1_000_000_000);
   });
 });
 
@@ -336,10 +336,10 @@ describe('a share of a price is paid', () => {
         expect(cost * 1_000_000n).toBeGreaterThanOrEqual((whole - 1n) * BigInt(paid));
         expect(cost * 1_000_000n).toBeLessThan(whole * BigInt(paid) + 1_000_000n);
         const around = boundAround(usage);
-        expect(boundOf(around, [price], paid)).toBeGreaterThanOrEqual(cost);
-        const fits = outputThatFits(cost, { ...around }, [price], paid);
+        expect(maxCostOf(around, [price], paid)).toBeGreaterThanOrEqual(cost);
+        const fits = maxAffordableOutput(cost, { ...around }, [price], paid);
         if (fits !== null)
-          expect(boundOf({ ...around, maxOutputTokens: fits }, [price], paid)).toBeLessThanOrEqual(cost);
+          expect(maxCostOf({ ...around, maxOutputTokens: fits }, [price], paid)).toBeLessThanOrEqual(cost);
       }),
     );
   });

@@ -1,4 +1,4 @@
-import { EmbeddedPostgresFailure, explain } from '../../../../src/platform/database/embedded/failure';
+import { EmbeddedPostgresFailure, explainFailure } from '../../../../src/platform/database/embedded/failure';
 
 test.each([
   [
@@ -11,18 +11,18 @@ test.each([
   ["EACCES: permission denied, mkdir '/data/postgres'", 'may not use /data: permission denied'],
   ['FATAL:  database files are incompatible with server', 'written by another major version'],
 ])('%s', (said, told) => {
-  const failure = explain(new Error(said), '/data');
+  const failure = explainFailure(new Error(said), '/data');
   expect(failure.message).toContain(told);
   expect(failure.message).toContain('DATABASE_URL');
 });
 
 test('what is not known is passed on with the folder', () => {
-  expect(explain(new Error('odd'), '/data').message).toBe(
+  expect(explainFailure(new Error('odd'), '/data').message).toBe(
     'The embedded PostgreSQL in /data did not start: odd',
   );
 });
 
 test('a failure that is already explained stays as it is', () => {
   const failure = new EmbeddedPostgresFailure('explained');
-  expect(explain(failure, '/data')).toBe(failure);
+  expect(explainFailure(failure, '/data')).toBe(failure);
 });

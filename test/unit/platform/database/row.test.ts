@@ -1,4 +1,4 @@
-import { readRows, type Row } from '../../../../src/platform/database';
+import { readRows, type TableRow } from '../../../../src/platform/database';
 
 const answering = (answer: unknown) => ({ query: () => Promise.resolve(answer) });
 const found = [
@@ -24,10 +24,10 @@ test('no rows are none', async () => {
 });
 
 test('a list of columns has their types; one that the table does not have does not compile', () => {
-  const project: Row<'project', 'p.id, p.archived_at'> = { id: 1, archivedAt: null };
+  const project: TableRow<'project', 'p.id, p.archived_at'> = { id: 1, archivedAt: null };
   // @ts-expect-error There is no such column.
-  const misspelt: Row<'project', 'p.id, p.archived'> = { id: 1, archived: null };
+  const misspelt: TableRow<'project', 'p.id, p.archived'> = { id: 1, archived: null };
   // @ts-expect-error The column is never null.
-  const nullable: Row<'project', 'id'> = { id: null };
+  const nullable: TableRow<'project', 'id'> = { id: null };
   expect([project, misspelt, nullable]).toHaveLength(3);
 });

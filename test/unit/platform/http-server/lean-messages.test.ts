@@ -194,7 +194,7 @@ describe('a head', () => {
 
   const reply = (status: number, more?: (response: ServerResponse) => void): Handler => {
     return (_request, response) => {
-      if (response instanceof LeanResponse) response.keptFor(7_900);
+      if (response instanceof LeanResponse) response.setKeepAliveTime(7_900);
       addHeader(response, 'x-one', '1');
       addHeader(response, 'content-type', 'text/plain');
       addHeader(response, 'content-length', '2');

@@ -87,7 +87,7 @@ test('an answer arrives as it was sent, over connections that are used again', a
     const post = { method: 'POST' as const, body: `n=${n}`, headers: { 'content-type': 'text/plain' } };
     const { call, outcome } = collect(pools, get(port, '/v1/x?y=1', post));
     expect(await outcome).toMatchObject({ status: 200, text: `POST /v1/x?y=1 n=${n}`, ends: 1 });
-    expect(call.begun).toBe(true);
+    expect(call.hasStarted).toBe(true);
   }
   expect(connections()).toBeLessThanOrEqual(2);
 });
@@ -169,7 +169,7 @@ describe('time-outs', () => {
     const first = collect(pools, get(port));
     const second = collect(pools, get(port, '/', { totalMs: 30 }));
     expect((await second.outcome).error).toBeInstanceOf(SupplierDeadline);
-    expect(second.call.begun).toBe(false);
+    expect(second.call.hasStarted).toBe(false);
     first.call.abort(new Error('enough'));
     expect((await first.outcome).error?.message).toBe('enough');
   });
@@ -182,7 +182,7 @@ describe('time-outs', () => {
     await once(refusing, 'close');
     const { call, outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port));
     expect(await outcome).toMatchObject({ error: { code: 'ECONNREFUSED' }, ends: 1 });
-    expect(call.begun).toBe(false);
+    expect(call.hasStarted).toBe(false);
   });
 
   test('a name that is never resolved', async () => {

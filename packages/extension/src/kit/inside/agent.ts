@@ -2,7 +2,7 @@ import type { Contributions, Extension, Host, Need } from '../../index';
 
 /** A hook of the extension, and the arguments that it is called with. */
 export interface HookCall {
-  /** From the contributions on, such as `['gates', 0, 'request']`. */
+  /** Path from the contributions on, such as `['gates', 0, 'request']`. */
   readonly path: readonly (string | number)[];
   /** JSON values; `$signal`, `$aborted`, `$context` and `{ $bytes }` stand for what JSON cannot hold. */
   readonly values: readonly unknown[];
@@ -23,8 +23,8 @@ export interface HookOutcome {
 }
 
 /**
- * The extension, with a server on the loopback interface through which the kit calls its hooks. The text of this
- * function runs in the process of the service, so it uses nothing from outside of itself.
+ * Wraps the extension with a server on the loopback interface through which the kit calls its hooks. The text of this
+ * function runs in the service's process, so it uses nothing from outside.
  */
 export function withAgent(
   extension: Extension<unknown, Need>,
@@ -45,7 +45,7 @@ export function withAgent(
   const sinks = new AsyncLocalStorage<FailingSink>();
   const unreachable = (): Error =>
     Object.assign(new Error('connect ECONNREFUSED (the kit took the sink away)'), { code: 'ECONNREFUSED' });
-  const attempted = (): FailingSink | undefined => {
+  const recordAttempt = (): FailingSink | undefined => {
     const sink = sinks.getStore();
     if (sink !== undefined) sink.attempts += 1;
     return sink;
@@ -56,36 +56,36 @@ export function withAgent(
     if (isPatched) return;
     isPatched = true;
     const { fetch } = globalThis;
-    globalThis.fetch = (...given) => {
-      const sink = attempted();
-      if (sink === undefined) return fetch(...given);
+    globalThis.fetch = (...args) => {
+      const sink = recordAttempt();
+      if (sink === undefined) return fetch(...args);
       return sink.mode === 'away'
         ? Promise.reject(new TypeError('fetch failed', { cause: unreachable() }))
         : Promise.resolve(new Response('', { status: 500 }));
     };
-    const cut = (name: 'connect' | 'write', result: (socket: object) => unknown): void => {
-      const own = Reflect.get(Socket.prototype, name) as (...given: unknown[]) => unknown;
+    const intercept = (name: 'connect' | 'write', result: (socket: object) => unknown): void => {
+      const original = Reflect.get(Socket.prototype, name) as (...given: unknown[]) => unknown;
       Object.assign(Socket.prototype, {
-        [name](this: InstanceType<typeof Socket>, ...given: unknown[]): unknown {
+        [name](this: InstanceType<typeof Socket>, ...args: unknown[]): unknown {
           const isOutput = (this as unknown) === process.stdout || (this as unknown) === process.stderr;
-          if (isOutput || attempted() === undefined) return own.apply(this, given);
+          if (isOutput || recordAttempt() === undefined) return original.apply(this, args);
           process.nextTick(() => this.destroy(unreachable()));
           return result(this);
         },
       });
     };
-    cut('connect', (socket) => socket);
-    cut('write', () => false);
+    intercept('connect', (socket) => socket);
+    intercept('write', () => false);
   };
 
-  const failing = (name: string | symbol, method: unknown, port: object): unknown => {
+  const withFailure = (name: string | symbol, method: unknown, port: object): unknown => {
     if (typeof method !== 'function') return method;
-    return (...given: unknown[]): unknown => {
-      const pass = (): unknown => Reflect.apply(method, port, given);
-      // Reading records and keys is the host's part: only what leaves is taken away.
-      if (name === 'records.read' || name === 'keys.read') return sinks.exit(pass);
-      const sink = attempted();
-      if (sink === undefined) return pass();
+    return (...args: unknown[]): unknown => {
+      const callPort = (): unknown => Reflect.apply(method, port, args);
+      // Reading records and keys does not leave the host, so it never fails.
+      if (name === 'records.read' || name === 'keys.read') return sinks.exit(callPort);
+      const sink = recordAttempt();
+      if (sink === undefined) return callPort();
       return name === 'http.out' && sink.mode === 'refusing'
         ? Promise.resolve({ status: 500, headers: {}, body: new Uint8Array() })
         : Promise.reject(unreachable());
@@ -98,23 +98,26 @@ export function withAgent(
         const port: unknown = Reflect.get(ports, name);
         if (typeof port !== 'object' || port === null) return port;
         return new Proxy(port, {
-          get: (target, method) => failing(name, Reflect.get(target, method), target),
+          get: (target, method) => withFailure(name, Reflect.get(target, method), target),
         });
       },
     }),
   });
 
-  const wordsOf = (error: unknown): string =>
+  const describeError = (error: unknown): string =>
     error instanceof Error
       ? `${error.name}: ${error.message}`
       : `Error: ${JSON.stringify(error) ?? 'unprintable'}`;
-  const frozen = <T>(value: T): T => {
+  const deepFreeze = <T>(value: T): T => {
     if (typeof value !== 'object' || value === null) return value;
-    for (const inner of Object.values(value)) frozen(inner);
+    for (const inner of Object.values(value)) deepFreeze(inner);
     return Object.freeze(value);
   };
 
-  const call = async (adds: Contributions, { path, values, sink: mode }: HookCall): Promise<HookOutcome> => {
+  const call = async (
+    contributions: Contributions,
+    { path, values, sink: mode }: HookCall,
+  ): Promise<HookOutcome> => {
     const sink: FailingSink | undefined = mode && { mode, attempts: 0 };
     if (sink !== undefined) patchNetwork();
     const timer = new AbortController();
@@ -125,46 +128,46 @@ export function withAgent(
       $aborted: AbortSignal.abort(),
       $context: { write, writeError: write },
     };
-    const given = values.map((value) => {
+    const args = values.map((value) => {
       if (typeof value === 'string' && value in special) return special[value];
       const bytes: unknown = typeof value === 'object' && value !== null && Reflect.get(value, '$bytes');
-      return typeof bytes === 'string' ? new TextEncoder().encode(bytes) : frozen(value);
+      return typeof bytes === 'string' ? new TextEncoder().encode(bytes) : deepFreeze(value);
     });
-    let owner: object = adds;
+    let owner: object = contributions;
     for (const step of path.slice(0, -1)) {
       const next: unknown = Reflect.get(owner, step);
-      // A part that makes another one, such as an unframer.
+      // A part that creates another one, such as an unframer.
       owner = (typeof next === 'function' ? Reflect.apply(next, owner, []) : next) as object;
     }
     const hook = Reflect.get(owner, path.at(-1) ?? '') as (...given: readonly unknown[]) => unknown;
     let deadline: NodeJS.Timeout | undefined;
-    const late = new Promise<'late'>(
+    const timeout = new Promise<'late'>(
       (resolve) => (deadline = setTimeout(() => resolve('late'), MAX_CALL_MS)),
     );
     // eslint-disable-next-line @typescript-eslint/require-await -- A synchronous throw becomes a rejection.
-    const act = async (): Promise<unknown> => Reflect.apply(hook, owner, given);
-    const work = sink === undefined ? act() : sinks.run(sink, act);
+    const invoke = async (): Promise<unknown> => Reflect.apply(hook, owner, args);
+    const work = sink === undefined ? invoke() : sinks.run(sink, invoke);
     try {
-      const value = await Promise.race([work.then((settled) => ({ settled })), late]);
+      const value = await Promise.race([work.then((settled) => ({ settled })), timeout]);
       const attempts = sink?.attempts ?? 0;
       if (value === 'late') return { kind: 'late', attempts, written };
       const { settled } = value;
-      const shown = settled instanceof Uint8Array ? new TextDecoder().decode(settled) : settled;
-      return { kind: 'returned', value: shown, attempts, written };
+      const printable = settled instanceof Uint8Array ? new TextDecoder().decode(settled) : settled;
+      return { kind: 'returned', value: printable, attempts, written };
     } catch (error) {
-      return { kind: 'threw', error: wordsOf(error), attempts: sink?.attempts ?? 0, written };
+      return { kind: 'threw', error: describeError(error), attempts: sink?.attempts ?? 0, written };
     } finally {
       clearTimeout(deadline);
       timer.abort();
     }
   };
 
-  const serve = (adds: Contributions): void => {
+  const serve = (contributions: Contributions): void => {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        void call(adds, JSON.parse(Buffer.concat(chunks).toString()) as HookCall).then((outcome) => {
+        void call(contributions, JSON.parse(Buffer.concat(chunks).toString()) as HookCall).then((outcome) => {
           const text = JSON.stringify(outcome, (_name, value: unknown) =>
             typeof value === 'bigint' ? `${value}n` : value,
           );
@@ -182,9 +185,9 @@ export function withAgent(
   return {
     ...extension,
     async setup(host) {
-      const adds = await extension.setup(withFailingPorts(host));
-      serve(adds);
-      return adds;
+      const contributions = await extension.setup(withFailingPorts(host));
+      serve(contributions);
+      return contributions;
     },
   };
 }

@@ -1,22 +1,21 @@
-import type { Answer } from './house';
+import type { ServiceResponse } from './service-process';
 import { attributesOf, formsOf, type HtmlForm, tagsOf, validValues } from './html-forms';
-import { type Check, type Kit, Skipped } from './kit';
+import { type KitCheck, type Kit, Skipped } from './kit';
 import { pathsOf, skipPages } from './page-paths';
 import type { Tenant } from './tenants';
 
 const ID_IN_PATH = /\/\d+(?:\/|$)/;
 
-interface OwnRoute {
+interface ListedRoute {
   readonly method: string;
   readonly path: string;
   readonly access: string;
 }
 
-/** The routes of the extension, as the administration lists them. */
-async function routesOf(kit: Kit): Promise<readonly OwnRoute[]> {
-  const house = await kit.house();
-  const cookie = await house.ownerCookie();
-  const { text } = await house.page('/dashboard/admin/extensions?format=json', { cookie });
+async function routesOf(kit: Kit): Promise<readonly ListedRoute[]> {
+  const service = await kit.service();
+  const cookie = await service.ownerCookie();
+  const { text } = await service.page('/dashboard/admin/extensions?format=json', { cookie });
   const { extensions } = JSON.parse(text) as {
     readonly extensions: readonly {
       readonly id: string;
@@ -30,19 +29,19 @@ async function routesOf(kit: Kit): Promise<readonly OwnRoute[]> {
   });
 }
 
-interface ReadPage {
+interface LoadedPage {
   readonly path: string;
   readonly text: string;
   readonly cookie: string;
 }
 
-/** The pages as a tenant sees them, or as the platform's owner if the tenant has no access. */
-async function pagesFor(kit: Kit, tenant: Tenant): Promise<readonly ReadPage[]> {
-  const house = await kit.house();
-  const pages: ReadPage[] = [];
+/** Loads the pages as a tenant, or as the platform's owner if the tenant has no access. */
+async function loadPages(kit: Kit, tenant: Tenant): Promise<readonly LoadedPage[]> {
+  const service = await kit.service();
+  const pages: LoadedPage[] = [];
   for (const path of pathsOf(kit))
-    for (const cookie of [tenant.cookie, await house.ownerCookie()]) {
-      const { status, text } = await house.page(path, { cookie });
+    for (const cookie of [tenant.cookie, await service.ownerCookie()]) {
+      const { status, text } = await service.page(path, { cookie });
       if (status !== 200) continue;
       pages.push({ path, text, cookie });
       break;
@@ -50,83 +49,88 @@ async function pagesFor(kit: Kit, tenant: Tenant): Promise<readonly ReadPage[]> 
   return pages;
 }
 
-const isFailure = ({ status }: Answer): boolean => status >= 500;
-/** The status, and the words of the page or of the error. */
-const shortened = ({ status, text }: Answer): string =>
+const isFailure = ({ status }: ServiceResponse): boolean => status >= 500;
+const summarise = ({ status, text }: ServiceResponse): string =>
   `${status}: ${text
     .replace(/^.*<main\b/s, '<main')
     .replaceAll(/<[^>]*>|\s+/g, ' ')
     .replaceAll(/ +/g, ' ')
     .slice(0, 300)}`;
 
-/** Sends a form as its page offers it; null if a value cannot be guessed. */
-async function send(kit: Kit, page: ReadPage, form: HtmlForm, marker: string): Promise<Answer | null> {
+/** Submits a form as its page offers it; null if a value cannot be guessed. */
+async function send(
+  kit: Kit,
+  page: LoadedPage,
+  form: HtmlForm,
+  marker: string,
+): Promise<ServiceResponse | null> {
   const values = validValues(form, marker, kit.options.forms?.[form.action]);
   if (values === null) return null;
-  return (await kit.house()).submit(form.action, page.cookie, { _page: page.path, ...values });
+  return (await kit.service()).submit(form.action, page.cookie, { _page: page.path, ...values });
 }
 
-const belowOf = (kit: Kit): string => `/x/${kit.definition.id}`;
-let markers = 0;
-const newMarker = (): string => `kit${(markers += 1)}x`;
+const extensionPath = (kit: Kit): string => `/x/${kit.definition.id}`;
+let markerCount = 0;
+const newMarker = (): string => `kit${(markerCount += 1)}x`;
 
-const routesCheck: Check = {
+const routesCheck: KitCheck = {
   topic: 'pages',
   name: 'no route fails, and strangers reach only those that are public',
-  skip: (kit) => (kit.facts().hasModule ? null : 'it has no routes'),
+  skip: (kit) => (kit.contributions().hasModule ? null : 'it has no routes'),
   async run(kit) {
-    const house = await kit.house();
+    const service = await kit.service();
     const [tenant] = await kit.tenants();
     for (const { method, path, access } of await routesOf(kit)) {
       const address = path.replaceAll(/:\w+/g, '2147483646');
       const isKey = access === 'key';
-      const answers: [who: string, answer: Answer][] =
+      const responses: [who: string, answer: ServiceResponse][] =
         method === 'GET'
           ? [
-              ['the owner', await house.page(address, { cookie: await house.ownerCookie() })],
-              ['a tenant', await house.page(address, { cookie: tenant.cookie })],
-              ['a key', await house.get(address)],
+              ['the owner', await service.page(address, { cookie: await service.ownerCookie() })],
+              ['a tenant', await service.page(address, { cookie: tenant.cookie })],
+              ['a key', await service.get(address)],
             ]
           : [
-              ['the owner', await house.submit(address, await house.ownerCookie(), '{}')],
-              ['a tenant', await house.submit(address, tenant.cookie, '{}')],
-              ['a key', await house.post(address, isKey ? { kit_unknown: [null] } : {})],
+              ['the owner', await service.submit(address, await service.ownerCookie(), '{}')],
+              ['a tenant', await service.submit(address, tenant.cookie, '{}')],
+              ['a key', await service.post(address, isKey ? { kit_unknown: [null] } : {})],
             ];
-      for (const [who, answer] of answers)
-        if (isFailure(answer)) throw new Error(`${method} ${path} answered ${who} ${shortened(answer)}`);
+      for (const [who, response] of responses)
+        if (isFailure(response)) throw new Error(`${method} ${path} answered ${who} ${summarise(response)}`);
       if (access === 'anyone') continue;
-      const stranger = method === 'GET' ? await house.page(address) : await house.submit(address, '', '{}');
-      if (stranger.status < 300)
-        throw new Error(`${method} ${path} answered a stranger ${shortened(stranger)}`);
+      const anonymous =
+        method === 'GET' ? await service.page(address) : await service.submit(address, '', '{}');
+      if (anonymous.status < 300)
+        throw new Error(`${method} ${path} answered a stranger ${summarise(anonymous)}`);
     }
   },
 };
 
-const goodFormsCheck: Check = {
+const goodFormsCheck: KitCheck = {
   topic: 'pages',
   name: 'every form takes what its page offers',
   skip: skipPages,
   async run(kit) {
     const [tenant] = await kit.tenants();
-    const house = await kit.house();
+    const service = await kit.service();
     const unknown: string[] = [];
     let sent = 0;
-    // Forms that change one row are read again, once there are rows.
+    // Forms that change one row are loaded again once there are rows.
     for (const isAboutRow of [false, true])
-      for (const page of await pagesFor(kit, tenant))
-        for (const form of formsOf(page.text, belowOf(kit))) {
+      for (const page of await loadPages(kit, tenant))
+        for (const form of formsOf(page.text, extensionPath(kit))) {
           if (ID_IN_PATH.test(form.action) !== isAboutRow) continue;
-          const answer = await send(kit, page, form, newMarker());
-          if (answer === null) {
+          const response = await send(kit, page, form, newMarker());
+          if (response === null) {
             unknown.push(form.action);
             continue;
           }
           sent += 1;
-          if (isFailure(answer) || answer.status === 422 || answer.status === 400)
-            throw new Error(`${form.action} on ${page.path} answered ${shortened(answer)}`);
-          const to = answer.headers.get('location');
-          if (answer.status !== 303 || to === null) continue;
-          const next = await house.page(to, { cookie: page.cookie });
+          if (isFailure(response) || response.status === 422 || response.status === 400)
+            throw new Error(`${form.action} on ${page.path} answered ${summarise(response)}`);
+          const to = response.headers.get('location');
+          if (response.status !== 303 || to === null) continue;
+          const next = await service.page(to, { cookie: page.cookie });
           if (next.status !== 200)
             throw new Error(`${form.action} leads to ${to}, which answered ${next.status}`);
         }
@@ -136,29 +140,29 @@ const goodFormsCheck: Check = {
   },
 };
 
-const badFormsCheck: Check = {
+const badFormsCheck: KitCheck = {
   topic: 'pages',
   name: 'every form refuses bad values, and fails for none',
   skip: skipPages,
   async run(kit) {
     const [tenant] = await kit.tenants();
-    const house = await kit.house();
+    const service = await kit.service();
     let sent = 0;
-    for (const page of await pagesFor(kit, tenant))
-      for (const form of formsOf(page.text, belowOf(kit))) {
+    for (const page of await loadPages(kit, tenant))
+      for (const form of formsOf(page.text, extensionPath(kit))) {
         const values = validValues(form, newMarker(), kit.options.forms?.[form.action]) ?? {};
         for (const { name, type, isRequired } of form.fields) {
           if (type === 'hidden') continue;
           for (const bad of ['', 'x'.repeat(20_000), '\u0000', '-1', "'; --", '{}']) {
-            const answer = await house.submit(form.action, page.cookie, {
+            const response = await service.submit(form.action, page.cookie, {
               ...values,
               _page: page.path,
               [name]: bad,
             });
             sent += 1;
-            if (isFailure(answer))
-              throw new Error(`${form.action} answered ${name}="${bad.slice(0, 20)}" ${shortened(answer)}`);
-            if (bad === '' && isRequired && answer.status < 400)
+            if (isFailure(response))
+              throw new Error(`${form.action} answered ${name}="${bad.slice(0, 20)}" ${summarise(response)}`);
+            if (bad === '' && isRequired && response.status < 400)
               throw new Error(`${form.action} took an empty ${name}, which its page requires`);
           }
         }
@@ -167,16 +171,15 @@ const badFormsCheck: Check = {
   },
 };
 
-/** Attributes in which a browser runs text. */
 const EVENT = /^on[a-z]+$/;
 
-const scriptsCheck: Check = {
+const scriptsCheck: KitCheck = {
   topic: 'pages',
   name: 'no page has an inline script, an event handler or a file of another host',
   skip: skipPages,
   async run(kit) {
     const [tenant] = await kit.tenants();
-    for (const { path, text } of await pagesFor(kit, tenant))
+    for (const { path, text } of await loadPages(kit, tenant))
       for (const { name, tag } of tagsOf(text)) {
         const attributes = attributesOf(tag.slice(1 + name.length));
         const { src, href, action } = attributes;
@@ -198,45 +201,49 @@ const scriptsCheck: Check = {
   },
 };
 
-const tenantsCheck: Check = {
+const tenantsCheck: KitCheck = {
   topic: 'pages',
   name: 'what one organisation enters, another never sees or changes',
   skip: skipPages,
   async run(kit) {
-    const house = await kit.house();
-    const [own, other] = await kit.tenants();
+    const service = await kit.service();
+    const [ownTenant, otherTenant] = await kit.tenants();
     const marker = newMarker();
-    for (const page of await pagesFor(kit, own))
-      for (const form of formsOf(page.text, belowOf(kit)))
-        if (page.cookie === own.cookie && !ID_IN_PATH.test(form.action)) await send(kit, page, form, marker);
-    const entered = await pagesFor(kit, own);
-    const shown = entered.filter(({ text, cookie }) => cookie === own.cookie && text.includes(marker));
+    for (const page of await loadPages(kit, ownTenant))
+      for (const form of formsOf(page.text, extensionPath(kit)))
+        if (page.cookie === ownTenant.cookie && !ID_IN_PATH.test(form.action))
+          await send(kit, page, form, marker);
+    const ownPages = await loadPages(kit, ownTenant);
+    const matchingPages = ownPages.filter(
+      ({ text, cookie }) => cookie === ownTenant.cookie && text.includes(marker),
+    );
     const rowPaths = new Set(
-      shown.flatMap(({ text }) =>
+      matchingPages.flatMap(({ text }) =>
         [...text.matchAll(/(?:href|action)="([^"]+)"/g)]
           .map(([, path = '']) => path)
-          .filter((path) => path.startsWith(`${belowOf(kit)}/`) && ID_IN_PATH.test(path)),
+          .filter((path) => path.startsWith(`${extensionPath(kit)}/`) && ID_IN_PATH.test(path)),
       ),
     );
-    if (shown.length === 0) throw new Skipped('no page shows an organisation what it entered');
+    if (matchingPages.length === 0) throw new Skipped('no page shows an organisation what it entered');
     const plainPaths = (await routesOf(kit)).flatMap(({ method, path, access }) =>
       method === 'GET' && access !== 'key' && !path.includes(':') ? [path] : [],
     );
     for (const path of new Set([...pathsOf(kit), ...plainPaths, ...rowPaths])) {
-      const foreign = await house.page(path, { cookie: other.cookie });
-      if (foreign.text.includes(marker)) throw new Error(`${path} shows another organisation "${marker}"`);
+      const otherPage = await service.page(path, { cookie: otherTenant.cookie });
+      if (otherPage.text.includes(marker)) throw new Error(`${path} shows another organisation "${marker}"`);
     }
-    for (const { text } of shown)
-      for (const form of formsOf(text, belowOf(kit))) {
+    for (const { text } of matchingPages)
+      for (const form of formsOf(text, extensionPath(kit))) {
         if (!rowPaths.has(form.action)) continue;
         const values = validValues(form, newMarker(), kit.options.forms?.[form.action]) ?? {};
-        const foreign = await house.submit(form.action, other.cookie, values);
-        if (foreign.status < 400) throw new Error(`${form.action} was carried out for another organisation`);
+        const otherResponse = await service.submit(form.action, otherTenant.cookie, values);
+        if (otherResponse.status < 400)
+          throw new Error(`${form.action} was carried out for another organisation`);
       }
   },
 };
 
-export const formChecks: readonly Check[] = [
+export const formChecks: readonly KitCheck[] = [
   routesCheck,
   scriptsCheck,
   tenantsCheck,

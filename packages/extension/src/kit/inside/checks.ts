@@ -5,12 +5,12 @@ import { maskChecks } from './check-masks';
 import { moneyChecks } from './check-money';
 import { pageChecks } from './check-pages';
 import { supplierChecks } from './check-suppliers';
-import { goneChecks, startChecks } from './check-starts';
+import { restartChecks, startChecks } from './check-starts';
 import { tapChecks } from './check-taps';
-import type { Check } from './kit';
+import type { KitCheck } from './kit';
 
-/** In an order in which as few starts as possible are needed; the last ones take the extension away. */
-export const checks: readonly Check[] = [
+/** Ordered so that as few starts as possible are needed; the last checks remove the extension. */
+export const checks: readonly KitCheck[] = [
   ...startChecks,
   ...hookChecks,
   ...failureChecks,
@@ -20,5 +20,5 @@ export const checks: readonly Check[] = [
   ...supplierChecks,
   ...tapChecks,
   ...moneyChecks,
-  ...goneChecks,
+  ...restartChecks,
 ];

@@ -5,10 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { withAgent } from './agent';
 import { meddle, type Plan } from './meddle';
 
-/** The extension beside a module that stands in its place, and lets it fail where it is told to. */
 export interface ExtensionCopy {
   readonly entry: string;
-  /** It goes into EXTENSIONS. */
   readonly wrapper: string;
   wrapperWith(plan: Plan): string;
   remove(): void;
@@ -16,33 +14,34 @@ export interface ExtensionCopy {
 
 const PREFIX = '.kit-';
 
-/** It lies within the extension's folder, so that it finds the same packages. */
-export function copyOf(path: string, plan: Plan): ExtensionCopy {
-  const found = createRequire(join(process.cwd(), 'kit.js')).resolve(resolve(path));
-  const folder = statSync(resolve(path)).isDirectory() ? resolve(path) : dirname(found);
-  const place = mkdtempSync(join(folder, PREFIX));
-  // Node copies no folder into itself, so its parts are copied one by one.
-  const isLeft = (name: string): boolean =>
+/** Copies the extension within its own folder, so that it resolves the same packages. */
+export function copyExtension(path: string, plan: Plan): ExtensionCopy {
+  const entryFile = createRequire(join(process.cwd(), 'kit.js')).resolve(resolve(path));
+  const folder = statSync(resolve(path)).isDirectory() ? resolve(path) : dirname(entryFile);
+  const copyFolder = mkdtempSync(join(folder, PREFIX));
+  // Node cannot copy a folder into itself, so its entries are copied individually.
+  const isExcluded = (name: string): boolean =>
     name === 'node_modules' || name === '.git' || name === '.npm' || name.startsWith(PREFIX);
   for (const name of readdirSync(folder))
-    if (!isLeft(name)) cpSync(join(folder, name), join(place, name), { recursive: true, dereference: true });
-  const entry = join(place, relative(folder, found));
-  let written = 0;
-  const wrapperWith = (changed: Plan): string => {
-    const file = join(place, `kit-wrapper-${(written += 1)}.mjs`);
-    writeFileSync(file, textOf(entry, changed));
+    if (!isExcluded(name))
+      cpSync(join(folder, name), join(copyFolder, name), { recursive: true, dereference: true });
+  const entry = join(copyFolder, relative(folder, entryFile));
+  let wrapperCount = 0;
+  const wrapperWith = (wrapperPlan: Plan): string => {
+    const file = join(copyFolder, `kit-wrapper-${(wrapperCount += 1)}.mjs`);
+    writeFileSync(file, wrapperText(entry, wrapperPlan));
     return file;
   };
   return {
     entry,
     wrapper: wrapperWith(plan),
     wrapperWith,
-    remove: () => rmSync(place, { recursive: true, force: true }),
+    remove: () => rmSync(copyFolder, { recursive: true, force: true }),
   };
 }
 
-/** The text of a function goes to the other process, which has none of this package's files. */
-const textOf = (entry: string, plan: Plan): string =>
+/** Embeds the functions as text, because the other process has none of this package's files. */
+const wrapperText = (entry: string, plan: Plan): string =>
   `const withAgent = ${withAgent.toString()};
 const meddle = ${meddle.toString()};
 let found = await import(${JSON.stringify(pathToFileURL(entry).href)});

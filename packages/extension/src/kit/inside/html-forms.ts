@@ -15,24 +15,26 @@ export interface HtmlForm {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
-const decoded = (text: string): string =>
+const decodeEntities = (text: string): string =>
   text.replaceAll(
     /&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi,
-    (whole, hex?: string, decimal?: string, name?: string) => {
+    (entity, hex?: string, decimal?: string, name?: string) => {
       if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
       if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
-      return entities[name ?? ''] ?? whole;
+      return entities[name ?? ''] ?? entity;
     },
   );
 
 export const attributesOf = (tag: string): Record<string, string> =>
   Object.fromEntries(
     [...tag.matchAll(/\s([\w:@.-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g)].map(
-      ([, name = '', double, single, bare]) => [name.toLowerCase(), decoded(double ?? single ?? bare ?? '')],
+      ([, name = '', double, single, bare]) => [
+        name.toLowerCase(),
+        decodeEntities(double ?? single ?? bare ?? ''),
+      ],
     ),
   );
 
-/** Opening tags of a page, with their names. */
 export const tagsOf = (html: string): readonly { readonly name: string; readonly tag: string }[] =>
   [
     ...html
@@ -40,7 +42,6 @@ export const tagsOf = (html: string): readonly { readonly name: string; readonly
       .matchAll(/<([a-z][\w-]*)((?:\s+[^\s"'>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?|\s|\/)*)>/gi),
   ].map(([tag, name = '']) => ({ name: name.toLowerCase(), tag }));
 
-/** The forms of a page that change something below a path. */
 export const formsOf = (html: string, below: string): readonly HtmlForm[] =>
   [...html.matchAll(/<form\b[^>]*>.*?<\/form>/gs)].flatMap(([form]) => {
     const [opening = ''] = /<form\b[^>]*>/.exec(form) ?? [];
@@ -58,7 +59,7 @@ function fieldsOf(form: string): FormField[] {
   return controls.flatMap(([, kind = '', text = '', inner = '']) => {
     const attributes = attributesOf(` ${text}`);
     const { name, type = kind === 'input' ? 'text' : kind } = attributes;
-    // A button without a value says nothing of its own.
+    // A button without a value submits nothing.
     if (
       name === undefined ||
       'disabled' in attributes ||
@@ -66,15 +67,15 @@ function fieldsOf(form: string): FormField[] {
     )
       return [];
     const choices = [...inner.matchAll(/<option\b([^>]*)>([^<]*)/g)].map(
-      ([, option = '', label = '']) => attributesOf(` ${option}`)['value'] ?? decoded(label.trim()),
+      ([, option = '', label = '']) => attributesOf(` ${option}`)['value'] ?? decodeEntities(label.trim()),
     );
-    const value = kind === 'textarea' ? decoded(inner.trim()) : (attributes['value'] ?? '');
+    const value = kind === 'textarea' ? decodeEntities(inner.trim()) : (attributes['value'] ?? '');
     const isRequired = 'required' in attributes;
     return [{ name, type, value, isRequired, isChecked: 'checked' in attributes, attributes, choices }];
   });
 }
 
-/** Values that patterns of forms tend to take. */
+/** Values that patterns of forms often accept. */
 const candidates = [
   'kit',
   'KIT',
@@ -91,7 +92,7 @@ const candidates = [
   'DE',
 ];
 
-/** A value that the field promises to take, with a marker in it if there is room; null if none can be guessed. */
+/** Returns a value that the field accepts, containing the marker if there is room; null if none can be guessed. */
 export function validValue(field: FormField, marker: string): string | null {
   const { type, value, attributes, choices } = field;
   const { maxlength, pattern, min, step } = attributes;
@@ -100,8 +101,8 @@ export function validValue(field: FormField, marker: string): string | null {
   if (type === 'number' || attributes['inputmode'] === 'numeric' || min !== undefined)
     return value !== '' ? value : (min ?? (step === undefined || step === '1' ? '1' : step));
   if (pattern !== undefined) {
-    const whole = new RegExp(`^(?:${pattern})$`, 'u');
-    return [marker, value, ...candidates].find((each) => each !== '' && whole.test(each)) ?? null;
+    const fullPattern = new RegExp(`^(?:${pattern})$`, 'u');
+    return [marker, value, ...candidates].find((each) => each !== '' && fullPattern.test(each)) ?? null;
   }
   if (type === 'email') return `${marker}@example.org`;
   if (type === 'url') return `https://example.org/${marker}`;
@@ -111,20 +112,20 @@ export function validValue(field: FormField, marker: string): string | null {
   return marker.slice(0, maxlength === undefined ? undefined : Number(maxlength));
 }
 
-/** The values of a form as its page offers them; null if a field needs one that cannot be guessed. */
+/** Returns the values of a form as its page offers them; null if a field needs one that cannot be guessed. */
 export function validValues(
   form: HtmlForm,
   marker: string,
-  given: Readonly<Record<string, string>> = {},
+  overrides: Readonly<Record<string, string>> = {},
 ): Record<string, string> | null {
   const values: Record<string, string> = {};
   for (const field of form.fields) {
     const isTicked = field.type === 'checkbox' || field.type === 'radio';
-    if (isTicked && !field.isChecked && !field.isRequired && given[field.name] === undefined) {
+    if (isTicked && !field.isChecked && !field.isRequired && overrides[field.name] === undefined) {
       if (field.type === 'radio') values[field.name] ??= field.value;
       continue;
     }
-    const value = given[field.name] ?? (isTicked ? field.value || 'on' : validValue(field, marker));
+    const value = overrides[field.name] ?? (isTicked ? field.value || 'on' : validValue(field, marker));
     if (value === null) return null;
     values[field.name] = value;
   }

@@ -11,22 +11,21 @@ import type {
   Tap,
 } from '../../index';
 
-/** Where the two processes leave word for each other. */
+/** Files through which the two processes exchange data, and changes of the start. */
 export interface Plan {
   readonly definition: string;
   readonly facts: string;
   readonly control: string;
   readonly delivered: string;
-  /** The address of the agent, once the service listens. */
+  /** Address of the agent, once the service listens. */
   readonly agent: string;
-  /** It takes the place of the range that the extension names. */
+  /** Replaces the version range of the extension. */
   readonly host?: string;
-  /** The start is refused as soon as the parts of the extension are known. */
+  /** Refuses the start as soon as the parts of the extension are known. */
   readonly isReading?: boolean;
 }
 
-/** What an extension says of itself. */
-export interface FoundDefinition {
+export interface ExtensionDefinition {
   readonly id: string;
   readonly host: string;
   readonly needs: readonly string[];
@@ -35,16 +34,14 @@ export interface FoundDefinition {
   readonly navigation: readonly { readonly href: string }[];
 }
 
-/** A style of suppliers that an extension adds. */
-export interface SupplierFacts {
+export interface SupplierStyleSummary {
   readonly name: string;
   readonly credential: CredentialKind;
   readonly hasUnframer: boolean;
   readonly hasOwnFormat: boolean;
 }
 
-/** What an extension adds. */
-export interface Facts {
+export interface ContributionSummary {
   readonly gates: readonly { readonly name: string; readonly hooks: readonly string[] }[];
   readonly policies: readonly string[];
   readonly fees: readonly string[];
@@ -52,25 +49,24 @@ export interface Facts {
   readonly jobs: readonly string[];
   readonly commands: readonly string[];
   readonly directories: readonly string[];
-  readonly suppliers: readonly SupplierFacts[];
-  /** All policies, in their order. */
+  readonly suppliers: readonly SupplierStyleSummary[];
   readonly policyNames: readonly string[];
   /** Policies that forbid visits. */
   readonly visitPolicies: readonly string[];
   readonly hasModule: boolean;
-  /** Ports that it asked for without having named them. */
+  /** Ports that the extension requested without listing them in `needs`. */
   readonly foreignPorts: readonly string[];
 }
 
 /**
- * The extension, with its parts failing for requests whose tags say so: `kit:<part>:<fault>`. Its text is run in the
- * process of the service, so that it uses nothing from outside of itself.
+ * Wraps the extension so that its parts fail for requests with tags such as `kit:<part>:<fault>`. The text of this
+ * function runs in the service's process, so it uses nothing from outside.
  */
 export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extension<unknown, Need> {
   const { appendFileSync, existsSync, readFileSync, writeFileSync } = process.getBuiltinModule('node:fs');
-  const foreign = new Set<string>();
+  const foreignPorts = new Set<string>();
   const { id, host: range, needs = [], migrations = null, messages = null, navigation = [] } = extension;
-  const definition: FoundDefinition = { id, host: range, needs, migrations, messages, navigation };
+  const definition: ExtensionDefinition = { id, host: range, needs, migrations, messages, navigation };
   writeFileSync(plan.definition, JSON.stringify(definition));
 
   const fail = (fault: string): never => {
@@ -84,43 +80,47 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
     return tags.find((tag) => tag.startsWith(start))?.slice(start.length);
   };
 
-  /** Beside a gate, two of the same hooks that fail under one policy each. */
-  const twins = (gate: Gate, place: number): Gate[] =>
+  /** For each hook of a gate, returns a gate with the same hook that fails, one per failure policy. */
+  const failingGates = (gate: Gate, position: number): Gate[] =>
     (['open', 'closed'] as const).flatMap((onError) => {
-      const named = (name: string) => ({ name: `kit-${place}-${onError}-${name}`, timeoutMs: 150, onError });
-      const made: Gate[] = [];
+      const gateOptions = (name: string) => ({
+        name: `kit-${position}-${onError}-${name}`,
+        timeoutMs: 150,
+        onError,
+      });
+      const gates: Gate[] = [];
       for (const hook of ['request', 'candidates', 'settled'] as const) {
-        const own = named(hook);
-        const act = (tags: readonly string[]): never => {
-          const fault = faultFor(own.name, tags);
+        const options = gateOptions(hook);
+        const run = (tags: readonly string[]): never => {
+          const fault = faultFor(options.name, tags);
           return fault === undefined ? ({ verdict: 'abstain' } as never) : fail(fault);
         };
         if (gate[hook] !== undefined)
-          made.push({ ...own, [hook]: ({ tags }: { tags: string[] }) => act(tags) });
+          gates.push({ ...options, [hook]: ({ tags }: { tags: string[] }) => run(tags) });
       }
-      if (gate.answer === undefined) return made;
+      if (gate.answer === undefined) return gates;
       for (const fault of ['throws', 'rubbish']) {
-        const own = named(`answer-${fault}`);
+        const options = gateOptions(`answer-${fault}`);
         const find: Mask['find'] = (text) => {
           if (fault === 'throws') throw new Error('the kit lets it throw');
           return [{ start: -1, end: text.length + 9, text: 7 as never }];
         };
-        const applies: Mask['applies'] = ({ tags }) => faultFor(own.name, tags) !== undefined;
-        made.push({ ...own, answer: { longest: gate.answer.longest, applies, find } });
+        const applies: Mask['applies'] = ({ tags }) => faultFor(options.name, tags) !== undefined;
+        gates.push({ ...options, answer: { longest: gate.answer.longest, applies, find } });
       }
-      return made;
+      return gates;
     });
 
   const failingPolicy = (policy: Policy): Policy => {
     if (policy.forbidsModel === undefined) return policy;
-    const asked: Policy['forbidsModel'] = (request, model) => {
+    const forbidsModel: Policy['forbidsModel'] = (request, model) => {
       const fault = faultFor(policy.name, request.tags);
       return fault === undefined ? (policy.forbidsModel?.(request, model) ?? null) : fail(fault);
     };
     return {
       name: policy.name,
       forbidsVisit: policy.forbidsVisit?.bind(policy),
-      forbidsModel: asked,
+      forbidsModel: forbidsModel,
     };
   };
 
@@ -142,13 +142,13 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
       if (mode === 'twice') await tap.deliver(records, signal);
       const lines = records.map(({ request_id: id }) => `${tap.name} ${id}\n`);
       appendFileSync(plan.delivered, lines.join(''));
-      // It was delivered, and the service does not hear of it.
+      // Records are delivered, but the service never learns of it.
       if (mode === 'stuck') await new Promise(() => undefined);
     },
   });
 
-  /** Vouches for the people of the kit, who use the pages as members of two organisations. */
-  const people: IdentityProvider = {
+  /** Authenticates the users of the kit, who use the pages as members of two organisations. */
+  const kitUsers: IdentityProvider = {
     name: 'kit-people',
     label: 'Kit',
     authenticate({ name, password }) {
@@ -157,11 +157,11 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
     },
   };
 
-  const note = (adds: Contributions): void => {
-    const { gates = [], policies = [], priceComponents = [], taps = [], module } = adds;
-    const { jobs = [], commands = [], identityProviders = [], suppliers = [] } = adds;
+  const writeSummary = (contributions: Contributions): void => {
+    const { gates = [], policies = [], priceComponents = [], taps = [], module } = contributions;
+    const { jobs = [], commands = [], identityProviders = [], suppliers = [] } = contributions;
     const hooks = ['request', 'candidates', 'answer', 'settled'] as const;
-    const facts: Facts = {
+    const summary: ContributionSummary = {
       gates: gates.map((gate) => ({
         name: gate.name,
         hooks: hooks.filter((hook) => gate[hook] !== undefined),
@@ -181,9 +181,9 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
       policyNames: policies.map(({ name }) => name),
       visitPolicies: policies.filter((policy) => policy.forbidsVisit !== undefined).map(({ name }) => name),
       hasModule: module !== undefined,
-      foreignPorts: [...foreign],
+      foreignPorts: [...foreignPorts],
     };
-    writeFileSync(plan.facts, JSON.stringify(facts));
+    writeFileSync(plan.facts, JSON.stringify(summary));
   };
 
   return {
@@ -194,23 +194,27 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
       const ports = new Proxy(host.ports, {
         get(target, name): unknown {
           if (typeof name === 'string' && !(name in target)) {
-            foreign.add(name);
-            if (set.adds !== undefined) note(set.adds);
+            foreignPorts.add(name);
+            if (set.adds !== undefined) writeSummary(set.adds);
           }
           return Reflect.get(target, name);
         },
       });
-      const adds = await extension.setup({ ...host, ports });
-      set.adds = adds;
-      note(adds);
+      const contributions = await extension.setup({ ...host, ports });
+      set.adds = contributions;
+      writeSummary(contributions);
       if (plan.isReading === true) throw new Error('the kit has read its parts');
       return {
-        ...adds,
-        identityProviders: [...(adds.identityProviders ?? []), people],
-        ...(adds.gates && { gates: [...adds.gates, ...adds.gates.flatMap(twins)] }),
-        ...(adds.policies && { policies: adds.policies.map(failingPolicy) }),
-        ...(adds.priceComponents && { priceComponents: adds.priceComponents.map(failingFee) }),
-        ...(adds.taps && { taps: adds.taps.map(failingTap) }),
+        ...contributions,
+        identityProviders: [...(contributions.identityProviders ?? []), kitUsers],
+        ...(contributions.gates && {
+          gates: [...contributions.gates, ...contributions.gates.flatMap(failingGates)],
+        }),
+        ...(contributions.policies && { policies: contributions.policies.map(failingPolicy) }),
+        ...(contributions.priceComponents && {
+          priceComponents: contributions.priceComponents.map(failingFee),
+        }),
+        ...(contributions.taps && { taps: contributions.taps.map(failingTap) }),
       };
     },
   };

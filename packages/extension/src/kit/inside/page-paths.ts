@@ -1,11 +1,11 @@
 import { type Kit, skippedUnless } from './kit';
 
-/** Its pages by their addresses: those of its navigation, and those that are named. */
+/** Returns the addresses of the extension's pages: those of its navigation, and those in the options. */
 export const pathsOf = (kit: Kit): readonly string[] => [
   ...new Set([...kit.definition.navigation.map(({ href }) => href), ...(kit.options.pages ?? [])]),
 ];
 
 export const skipPages = (kit: Kit): string | null =>
-  kit.facts().hasModule
+  kit.contributions().hasModule
     ? skippedUnless(pathsOf(kit), 'it names no page; name them as `pages` or --page')
     : 'it has no pages';

@@ -2,17 +2,16 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-/** The folder of a built service. */
-export function productIn(given: string | undefined): string {
-  const named = given ?? process.env['SWITCHBOARD_PRODUCT'] ?? installed();
-  const folder = resolve(named ?? '.');
-  if (named !== undefined && existsSync(join(folder, 'dist', 'bundle', 'main.js'))) return folder;
+export function findProduct(option: string | undefined): string {
+  const location = option ?? process.env['SWITCHBOARD_PRODUCT'] ?? findInstalled();
+  const folder = resolve(location ?? '.');
+  if (location !== undefined && existsSync(join(folder, 'dist', 'bundle', 'main.js'))) return folder;
   throw new Error(
-    `There is no built service ${named === undefined ? 'named' : `in ${folder}`}: name its folder by the option product, or by SWITCHBOARD_PRODUCT.`,
+    `There is no built service ${location === undefined ? 'named' : `in ${folder}`}: name its folder by the option product, or by SWITCHBOARD_PRODUCT.`,
   );
 }
 
-function installed(): string | undefined {
+function findInstalled(): string | undefined {
   try {
     return dirname(createRequire(join(process.cwd(), 'kit.js')).resolve('switchboard/package.json'));
   } catch {
@@ -20,8 +19,8 @@ function installed(): string | undefined {
   }
 }
 
-/** The Node that the service runs with: its own, where the machine's is older. */
+/** Returns the Node that the service runs with: its own, if the machine's version is older. */
 export function nodeOf(product: string): string {
-  const own = join(product, 'node_modules', '.bin', 'node');
-  return existsSync(own) ? own : process.execPath;
+  const ownNode = join(product, 'node_modules', '.bin', 'node');
+  return existsSync(ownNode) ? ownNode : process.execPath;
 }

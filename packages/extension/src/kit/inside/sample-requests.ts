@@ -1,7 +1,6 @@
 import type { GateLane, GateRequest, OperationName, Role, SettledRecord, TextPiece } from '../../index';
 
 const key = { id: 7, userId: 3, organisationId: 1, departmentId: 2, projectId: 4 };
-/** A key without an owner. */
 const bareKey = { id: 9, userId: null, organisationId: null, departmentId: null, projectId: null };
 
 const plain: Omit<GateRequest, 'texts'> = {
@@ -54,14 +53,12 @@ const oddTexts: readonly TextPiece[] = [
   piece(`${'word '.repeat(40_000)}`),
 ];
 
-/** A request that the extension lets through, with a text of the caller's choice. */
-export const requestWith = (text: string, change: Partial<GateRequest> = {}): GateRequest => ({
+export const requestWith = (text: string, overrides: Partial<GateRequest> = {}): GateRequest => ({
   ...plain,
   texts: [piece(text)],
-  ...change,
+  ...overrides,
 });
 
-/** Requests of every operation, with every kind of text, and with everything left out that can be. */
 export const sampleRequests = (prompt: string): readonly GateRequest[] => [
   ...operations.map((operation) => requestWith(prompt, { operation })),
   requestWith(prompt, { stream: true, region: null, endUser: null, tags: [], key: bareKey }),
@@ -83,7 +80,6 @@ export const roles: readonly Role[] = [
   'platform_owner',
 ];
 
-/** A record with every field, and one in which everything is empty that can be. */
 export const sampleRecords: readonly SettledRecord[] = [
   {
     request_id: '00000000-0000-4000-8000-000000000002',

@@ -4,27 +4,24 @@ import type { SupplierSample } from '../options';
 
 const tokensOf = (text: string): number => Math.ceil(text.length / 4);
 
-/** What the stand-in was asked, and what it counted for it. */
-export interface Counted {
+export interface CountedCall {
   readonly body: string;
   readonly input: number;
   readonly output: number;
 }
 
-interface Asked {
+interface ChatRequestBody {
   readonly stream?: boolean;
   readonly messages?: readonly { readonly content?: unknown }[];
 }
 
-/** A supplier that answers what it was told to, cut where it was told to. */
 export class StandIn {
   answer = 'Good day.';
-  /** The places at which a stream is cut. */
   cuts: readonly number[] = [];
-  readonly counted: Counted[] = [];
-  /** Recorded responses, in place of its own. */
+  readonly calls: CountedCall[] = [];
+  /** Recorded responses that replace the reply. */
   sample: SupplierSample | undefined;
-  /** Which of the recorded responses comes next. */
+  /** Whether the next recorded response is the streaming one. */
   isStreaming = false;
 
   private constructor(
@@ -53,12 +50,12 @@ export class StandIn {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     if (request.method !== 'POST') return void response.writeHead(404).end('{}');
-    const { stream = false, messages = [] } = JSON.parse(body) as Asked;
+    const { stream = false, messages = [] } = JSON.parse(body) as ChatRequestBody;
     if (this.sample !== undefined) return this.replay(this.sample, body, response);
     const { answer } = this;
     const input = messages.reduce((sum, { content }) => sum + tokensOf(JSON.stringify(content ?? '')), 0);
     const output = tokensOf(answer);
-    this.counted.push({ body, input, output });
+    this.calls.push({ body, input, output });
     const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
     const common = { id: 'chatcmpl-kit', created: 1, model: 'kit-model' };
     if (!stream) {
@@ -73,9 +70,9 @@ export class StandIn {
       void response.write(
         `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices, ...more })}\n\n`,
       );
-    const places = [0, ...this.cuts, answer.length];
-    for (const [at, end] of places.slice(1).entries()) {
-      const content = answer.slice(places[at], end);
+    const positions = [0, ...this.cuts, answer.length];
+    for (const [at, end] of positions.slice(1).entries()) {
+      const content = answer.slice(positions[at], end);
       const delta = at === 0 ? { role: 'assistant', content } : { content };
       event([{ index: 0, delta, finish_reason: null }]);
     }
@@ -85,7 +82,7 @@ export class StandIn {
   }
 
   private replay(sample: SupplierSample, body: string, response: ServerResponse): void {
-    this.counted.push({ body, input: sample.inputTokens, output: sample.outputTokens });
+    this.calls.push({ body, input: sample.inputTokens, output: sample.outputTokens });
     response.writeHead(200, { 'content-type': this.isStreaming ? 'text/event-stream' : 'application/json' });
     response.end((this.isStreaming ? sample.stream : sample.response) ?? '');
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ChosenTransport } from '../../../../../src/platform/supplier-http';
+import { SelectingTransport } from '../../../../../src/platform/supplier-http';
 import { type ForwardProxy, forwardProxy } from '../../../../support/forward-proxy';
 import { goBy, type Way } from '../wire/raw-supplier';
 
@@ -22,7 +22,7 @@ export function tryByProxy(difference: Pick<Way, 'tls'>): void {
   afterAll(() => proxy.close());
   goBy({
     open: (terms, guard) =>
-      new ChosenTransport(
+      new SelectingTransport(
         { ...terms, ...noEgress, egressProxy: `http://127.0.0.1:${proxy.port}`, egressCa: tls.cert },
         guard,
       ),

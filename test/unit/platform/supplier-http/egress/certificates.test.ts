@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
-import { AddressGuard, ChosenTransport, type EgressTerms } from '../../../../../src/platform/supplier-http';
+import { AddressGuard, SelectingTransport, type EgressTerms } from '../../../../../src/platform/supplier-http';
 import { call, closeEverything, closeLater, ok, settings } from '../wire/raw-supplier';
 import { fixture, noEgress, tls } from './by-proxy';
 
@@ -26,13 +26,13 @@ async function supplier(requestCert = false): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-type Egress = Partial<ConstructorParameters<typeof ChosenTransport>[0]>;
+type Egress = Partial<ConstructorParameters<typeof SelectingTransport>[0]>;
 
 async function ask(port: number, egress: Egress, terms?: EgressTerms): Promise<string> {
   const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }], () =>
     Promise.resolve(['127.0.0.1']),
   );
-  const transport = new ChosenTransport({ ...settings, ...noEgress, ...egress }, guard);
+  const transport = new SelectingTransport({ ...settings, ...noEgress, ...egress }, guard);
   closeLater(() => transport.close());
   const url = new URL(`https://supplier.example:${port}/`);
   const { text, error } = await call(transport, { url, method: 'GET', headers: {}, egress: terms }).outcome;

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import {
   AddressGuard,
   AddressRefused,
-  ChosenTransport,
+  SelectingTransport,
   type EgressTerms,
   ProxyFailed,
 } from '../../../../../src/platform/supplier-http';
@@ -36,13 +36,13 @@ afterEach(() => {
   return closeEverything();
 });
 
-type Egress = Partial<ConstructorParameters<typeof ChosenTransport>[0]>;
+type Egress = Partial<ConstructorParameters<typeof SelectingTransport>[0]>;
 
 function transportWith(
   egress: Egress,
   guard = new AddressGuard([onThisMachine], () => Promise.resolve(['127.0.0.1'])),
 ) {
-  const transport = new ChosenTransport(
+  const transport = new SelectingTransport(
     { ...settings, ...noEgress, egressCa: `${tls.cert}${proxyTls.cert}`, ...egress },
     guard,
   );
@@ -80,7 +80,7 @@ describe.each(['http', 'https'])('a supplier of %s', (scheme) => {
     const made = call(transport, get(port, { headers }));
 
     expect(await made.outcome).toMatchObject({ status: 200, text: 'answer 1' });
-    expect(made.call.begun).toBe(true);
+    expect(made.call.hasStarted).toBe(true);
     expect(await call(transport, get(port, { headers })).outcome).toMatchObject({ text: 'answer 2' });
     const { host } = get(port).url;
     expect(proxy.asked).toEqual(
@@ -110,7 +110,7 @@ describe.each(['http', 'https'])('a supplier of %s', (scheme) => {
     expect(error?.message).toBe(`the proxy 127.0.0.1:${proxy.port} ${problem}`);
     expect(status).toBeUndefined();
     expect(sockets).toHaveLength(0);
-    if (scheme === 'https') expect(made.call.begun).toBe(false);
+    if (scheme === 'https') expect(made.call.hasStarted).toBe(false);
   });
 
   test('is not reached where there is no proxy', async () => {
@@ -125,7 +125,7 @@ describe.each(['http', 'https'])('a supplier of %s', (scheme) => {
       code: 'PROXY_FAILED',
       message: expect.stringContaining('ECONNREFUSED') as string,
     });
-    expect(made.call.begun).toBe(false);
+    expect(made.call.hasStarted).toBe(false);
   });
 
   test('is not reached by a proxy whose certificate nobody vouches for', async () => {
@@ -154,7 +154,7 @@ test.each([
     code: 'PROXY_FAILED',
     message: expect.stringContaining(problem) as string,
   });
-  expect(made.call.begun).toBe(false);
+  expect(made.call.hasStarted).toBe(false);
 });
 
 test('a proxy that says nothing takes no longer than any connection may, and is given up with the call that waits', async () => {

@@ -271,7 +271,7 @@ whereDirect().each([1, 2, 3])(
     const calls = Array.from({ length: 2 * most }, () => call(pools, get(port)));
     for (const { call, outcome } of calls) {
       expect(await outcome).toMatchObject({ error: { code: 'ECONNREFUSED' }, ends: 1 });
-      expect(call.begun).toBe(false);
+      expect(call.hasStarted).toBe(false);
     }
   },
 );
@@ -293,7 +293,7 @@ describe('when everything is closed', () => {
     pools.close();
     for (const { outcome } of [...open, waiting])
       expect(await outcome).toMatchObject({ error: expect.any(Error), ends: 1 });
-    expect(waiting.call.begun).toBe(false);
+    expect(waiting.call.hasStarted).toBe(false);
     await Promise.all(closing);
     expect(asked).toHaveLength(3);
   });

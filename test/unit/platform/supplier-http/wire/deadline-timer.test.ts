@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { type Timed, DeadlineTimer } from '../../../../../src/platform/supplier-http/wire/deadline-timer';
+import { type TimedEntry, DeadlineTimer } from '../../../../../src/platform/supplier-http/wire/deadline-timer';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-class Guest implements Timed {
+class Guest implements TimedEntry {
   index = -1;
   dueMs = Infinity;
   readonly seenAt: number[] = [];

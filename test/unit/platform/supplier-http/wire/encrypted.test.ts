@@ -96,7 +96,7 @@ test('a certificate for another name is refused before anything is said', async 
   });
   const refused = call(pools(), get('other.example', port));
   expect(await refused.outcome).toMatchObject({ error: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, ends: 1 });
-  expect(refused.call.begun).toBe(false);
+  expect(refused.call.hasStarted).toBe(false);
   expect(requests).toBe(0);
 });
 

@@ -24,7 +24,7 @@ describe('when the supplier closes', () => {
     const { port } = await answer(({ socket }) => socket.end(bytes));
     const { call: made, outcome, told } = call(openPools(), get(port));
     expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_CLOSED' } });
-    expect(made.begun).toBe(true);
+    expect(made.hasStarted).toBe(true);
     expect(bytes.includes('begun') ? told.text : 'begun').toMatch(/^begun/);
   });
 

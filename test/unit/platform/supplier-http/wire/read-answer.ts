@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AnswerParser, type AnswerSink } from '../../../../../src/platform/supplier-http/wire/answer-parser';
+import { ResponseParser, type ResponseSink } from '../../../../../src/platform/supplier-http/wire/response-parser';
 
 /** Keeps what it is told. */
-export class Recorder implements AnswerSink {
+export class Recorder implements ResponseSink {
   heads = 0;
   status = 0;
   headers: IncomingHttpHeaders = {};
@@ -26,7 +26,7 @@ export class Recorder implements AnswerSink {
 
 /** Reads as connections do: every read is in the same memory, and something else is there right afterwards. */
 export class Reader {
-  readonly parser = new AnswerParser();
+  readonly parser = new ResponseParser();
   private readonly memory = Buffer.alloc(64 * 1024, '\r\n\r\n');
 
   expect(): Recorder {

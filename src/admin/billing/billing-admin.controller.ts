@@ -1,0 +1,163 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import {
+  BillingOperators,
+  BillingReconciliation,
+  PaymentProcessor,
+  Payments,
+  ProcessorInbox,
+  readCents,
+} from '../../billing';
+import { UserRegister } from '../../identity';
+import { line, nanoPerCent, platformScope, validationFault, integer } from '../../kernel';
+import { IsIn, IsOptional, IsUUID, Length, MaxLength, ParsedBy } from '../../platform';
+import {
+  Access,
+  Action,
+  actorOf,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  IsCursor,
+  Page,
+  PageRenderer,
+  PathText,
+  queryOf,
+} from '../../web';
+import { IsUserReference, missingField, type UserReference } from '../pages/fields';
+import { billingAdminModel } from './billing-admin-model';
+
+const trimmed = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' ? value.trim() : value;
+
+class BillingAdminQuery {
+  /** Email address, user number, or a payment's id here or at the processor. */
+  @ParsedBy(line(254).optional())
+  q?: string;
+
+  /** Number of days to compare with the processor's list of payments. */
+  @ParsedBy(integer(1, 999).orBlank())
+  reconcile?: number;
+
+  @IsCursor()
+  cursor?: string;
+
+  /** Cursor of the quarantined events list. */
+  @IsCursor()
+  events?: string;
+}
+
+class ReasonedOperationForm {
+  @Transform(trimmed)
+  @Length(3, 500)
+  reason: string;
+
+  @IsUUID()
+  token: string;
+}
+
+class RefundForm extends ReasonedOperationForm {
+  /** Amount in US dollars; defaults to the full remaining amount. */
+  @IsOptional()
+  @MaxLength(20)
+  amount?: string;
+}
+
+class AdjustForm extends ReasonedOperationForm {
+  @IsUserReference()
+  user_id?: UserReference | null;
+
+  @MaxLength(20)
+  amount: string;
+
+  @IsIn(['credit', 'debit'])
+  direction: 'credit' | 'debit';
+}
+
+class ResolveForm {
+  @Transform(trimmed)
+  @Length(3, 500)
+  reason: string;
+
+  @IsIn(['retry', 'dismiss'])
+  how: 'retry' | 'dismiss';
+}
+
+const BILLING_PATH = '/dashboard/admin/billing';
+const PAGE_SIZE = 50;
+const MAX_CENTS = 100_000_000n;
+
+@Controller()
+export class BillingAdminController {
+  constructor(
+    private readonly operators: BillingOperators,
+    private readonly reconciliation: BillingReconciliation,
+    private readonly payments: Payments,
+    private readonly users: UserRegister,
+    private readonly inbox: ProcessorInbox,
+    private readonly processor: PaymentProcessor,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Page(BILLING_PATH, 'pages/admin/billing', Access.role('platform_admin'))
+  async show(@Query() query: BillingAdminQuery, @Req() request: HttpRequest) {
+    const { q = '', reconcile, cursor = null, events = null } = query;
+    const wantsReport = reconcile !== undefined && this.processor.isConnected;
+    const [payments, quarantined, report] = await Promise.all([
+      this.payments.search(q.trim(), { cursor, limit: PAGE_SIZE }),
+      this.inbox.listQuarantined({ cursor: events, limit: PAGE_SIZE }),
+      wantsReport ? this.reconciliation.reconcile(reconcile) : null,
+    ]);
+    const { isConnected, isTestMode, isSandbox } = this.processor;
+    return billingAdminModel(
+      { q, payments, quarantined, report, isConnected, isTestMode, isSandbox, query: queryOf(request) },
+      this.pages.textsFor(request),
+    );
+  }
+
+  @Action(`${BILLING_PATH}/payments/:payment/refund`, Access.role('platform_admin'), {
+    audit: 'billing.refund-ordered',
+  })
+  async refund(
+    @PathText('payment') publicId: string,
+    @Body() { amount = '', reason, token }: RefundForm,
+  ): Promise<ActionResult> {
+    await this.operators.refund(publicId, amount.trim() === '' ? null : amountOf(amount), { reason, token });
+    return this.done('billing.desk.refunded');
+  }
+
+  @Action(`${BILLING_PATH}/adjust`, Access.role('platform_admin'), { audit: 'billing.adjusted' })
+  async adjust(
+    @Body() { user_id: userReference, amount, direction, reason, token }: AdjustForm,
+  ): Promise<ActionResult> {
+    const nano = amountOf(amount) * nanoPerCent;
+    if (userReference === undefined || userReference === null) throw missingField('user_id');
+    const userId = await this.users.resolveUserId(platformScope, userReference, { param: 'user_id' });
+    const walletAmount = direction === 'credit' ? nano : -nano;
+    const isRecorded = await this.operators.adjust(userId, walletAmount, { reason, token });
+    return this.done(isRecorded ? 'billing.desk.adjusted' : 'billing.desk.repeated');
+  }
+
+  @Action(`${BILLING_PATH}/events/:event/resolve`, Access.role('platform_admin'), {
+    audit: 'billing.event-resolved',
+  })
+  async resolve(
+    @PathText('event') eventId: string,
+    @Body() { reason, how }: ResolveForm,
+    @Req() request: HttpRequest,
+  ): Promise<ActionResult> {
+    await this.inbox.resolve(eventId, how, { reason, userId: actorOf(request).userId });
+    return this.done('billing.desk.resolved');
+  }
+
+  private done(text: string): ActionResult {
+    return done(BILLING_PATH, { ok: true }, text);
+  }
+}
+
+function amountOf(text: string): bigint {
+  const cents = readCents(text);
+  if (cents !== null && cents > 0n && cents <= MAX_CENTS) return cents;
+  const msg = 'must be above 0 and at most 1000000 US dollars, with at most two decimals';
+  throw validationFault([{ loc: ['body', 'amount'], msg, type: 'amount' }], { message: `amount ${msg}.` });
+}

@@ -1,0 +1,3 @@
+import type { VerbatimFields } from '../../kernel';
+
+export const geminiWrittenFields: VerbatimFields = { texts: new Set(['args']) };

@@ -1,3 +1,0 @@
-import type { WrittenFields } from '../../kernel';
-
-export const writtenInGemini: WrittenFields = { texts: new Set(['args']) };
