@@ -10,6 +10,7 @@ import {
   listAt,
   malformed,
   opened,
+  type Opaque,
   type OpaqueBlock,
   type TextBlock,
   type ToolResultBlock,
@@ -214,18 +215,39 @@ function turnOf(item: Fields): Turn {
   }
 }
 
+const withOpaque = <T extends Turn>(turn: T, more: readonly Opaque[] = []): T =>
+  more.length === 0 ? turn : { ...turn, opaque: [...(turn.opaque ?? []), ...more] };
+
+/** Fields that no dialect has a place for are counted. */
+function withLeftovers(turn: Turn, item: Fields): Turn {
+  item.skip('type', 'id', 'status');
+  return withOpaque(
+    turn,
+    item.rest('responses').map((opaque) => ({ ...opaque, dialects: [] })),
+  );
+}
+
+/** The item offers further tools, and nobody says anything in it. */
+export const ADDITIONAL_TOOLS = 'additional_tools';
+
 /** Items of one speaker become one turn: reasoning, words and calls of an answer stand side by side here. */
 export function decodeItems(items: readonly unknown[]): Turn[] {
   const turns: Turn[] = [];
   for (const [index, item] of items.entries()) {
-    const turn = turnOf(new Fields(item, `input.${index}`));
+    const fields = new Fields(item, `input.${index}`);
+    if (fields.text('type') === ADDITIONAL_TOOLS) continue;
+    const turn = withLeftovers(turnOf(fields), fields);
     const last = turns.at(-1);
     if (turn.role === 'assistant' && last?.role === 'assistant') {
-      const opaque = [...(last.opaque ?? []), ...(turn.opaque ?? [])];
-      const blocks = [...last.blocks, ...turn.blocks];
-      turns[turns.length - 1] = { ...last, blocks, ...(opaque.length > 0 && { opaque }) };
+      turns[turns.length - 1] = withOpaque(
+        { ...last, blocks: [...last.blocks, ...turn.blocks] },
+        turn.opaque,
+      );
     } else if (turn.role === 'tool' && last?.role === 'tool') {
-      turns[turns.length - 1] = { ...last, results: [...last.results, ...turn.results] };
+      turns[turns.length - 1] = withOpaque(
+        { ...last, results: [...last.results, ...turn.results] },
+        turn.opaque,
+      );
     } else turns.push(turn);
   }
   return turns;

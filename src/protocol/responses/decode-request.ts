@@ -16,7 +16,7 @@ import {
   type ToolReference,
   type Turn,
 } from '../canonical';
-import { decodeItems } from './decode-items';
+import { ADDITIONAL_TOOLS, decodeItems } from './decode-items';
 
 /** These fields mean the same in chat. */
 const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
@@ -43,7 +43,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
       model: fields.needText('model'),
       system: instructions ? [instructionsTurn(instructions), ...system] : system,
       turns,
-      tools: decodeTools(fields),
+      tools: [...decodeTools(fields), ...addedTools(fields)],
       toolChoice: decodeChoice(fields),
       parallelTools: fields.flag('parallel_tool_calls'),
       maxOutputTokens: fields.count('max_output_tokens'),
@@ -117,6 +117,14 @@ function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
     description: format.text('description'),
     strict: format.flag('strict'),
   };
+}
+
+/** Other dialects cannot add tools within a conversation, so tools of items are offered from its beginning. */
+function addedTools(fields: Fields): Tool[] {
+  const input = fields.raw('input');
+  if (!Array.isArray(input)) return [];
+  const items = input.map((item: unknown, index) => new Fields(item, `input.${index}`));
+  return items.filter((item) => item.text('type') === ADDITIONAL_TOOLS).flatMap(decodeTools);
 }
 
 const decodeTools = (fields: Fields): Tool[] => fields.each('tools', (tool) => decodeTool(tool)).flat();
