@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OVERLOADED_LANE } from './product';
 import { checkOutside, makeHome, NOTE, placeOf, takeTurn, type Trial, type Turn, WRONG_KEY } from './agent';
 
 const client = 'Claude Code';
@@ -7,6 +8,15 @@ const script = '@anthropic-ai/claude-code/cli-wrapper.cjs';
 /** A key is sent as `x-api-key`, a token as bearer. */
 const credentials = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'] as const;
 const models = ['messages-model', 'chat-model'];
+
+/** Path of the supplier for the second lane of `second-…-model`. `BedrockFront` unwraps the calls of Bedrock. */
+const secondLanes = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  gemini: '/v1beta/models/gemini-3.8-flash:streamGenerateContent',
+  bedrock: '/v1/messages',
+} as const;
 
 export async function tryClaudeCode(trial: Trial): Promise<void> {
   for (const model of models) {
@@ -31,6 +41,12 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
       );
     }
   }
+  for (const [style, path] of Object.entries(secondLanes)) {
+    await trial.findings.attempt(
+      `${client} · auto mode, first lane overloaded, second lane ${style} · a command`,
+      () => failOver(trial, style, path),
+    );
+  }
   await trial.findings.attempt(
     `${client} · a wrong key, an unknown model, a broken stream: each told`,
     async () => {
@@ -51,6 +67,38 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
     },
   );
   await checkOutside(trial, client);
+}
+
+/**
+ * Runs a turn of auto mode, which adds `safeguards` to each request. Claude Code repeats a request without the field if
+ * no lane that takes the field is healthy. Bedrock's InvokeModel takes it (docs.litellm.ai/docs/claude_code_auto_mode).
+ */
+async function failOver(trial: Trial, style: string, path: string): Promise<string> {
+  const { supplier, key } = trial.product;
+  const before = (await supplier.requests()).at(-1)?.id ?? 0;
+  // Without retries, nothing but the gateway can reach the second lane.
+  const { ask } = agent(trial, `second-${style}-model`, {
+    ANTHROPIC_API_KEY: key,
+    CLAUDE_CODE_MAX_RETRIES: '0',
+  });
+  const turn = await ask('Read it. [[tool=Bash({"command":"cat note.txt"})]]', ['--permission-mode', 'auto']);
+  const { result, is_error: isError } = ended(turn);
+  assert.equal(isError, false, turn.output);
+  assert.match(String(result), new RegExp(`^The tools answered: .*${NOTE}`, 's'));
+  const requests = await supplier.requests(before);
+  const overloaded = requests.filter(({ lane }) => lane === OVERLOADED_LANE);
+  const answering = requests.filter(({ lane }) => lane !== OVERLOADED_LANE);
+  assert.ok(overloaded.length > 0 && overloaded.every(({ status }) => status === 529), 'no first lane');
+  assert.ok(
+    overloaded.some(({ body }) => JSON.stringify(body).includes('"safeguards"')),
+    'no safeguards',
+  );
+  const seen = answering.map((request) => `${request.path} ${request.status} ${request.words}`);
+  assert.ok(
+    answering.length >= 2 && answering.every((request) => request.path === path && request.status === 200),
+    seen.join('\n'),
+  );
+  return `${overloaded.length} refused with 529, ${answering.length} answered`;
 }
 
 interface Agent {

@@ -24,6 +24,9 @@ const routes = {
   'messages-model': '/v1',
 } as const;
 
+/** Codex has settings of its own for this model. */
+const KNOWN_MODEL = 'gpt-6.1-sol';
+
 /** The set-up of docs/clients.md; without repetitions, so that a failure is seen at once. */
 const configuration = (baseUrl: string, model: string): string => `model = "${model}"
 model_provider = "switchboard"
@@ -65,6 +68,17 @@ export async function tryCodex(trial: Trial): Promise<void> {
       },
     );
   }
+  await trial.findings.attempt(
+    `${client} · ${KNOWN_MODEL} of a supplier of chat · a tool that an item of the input adds`,
+    async () => {
+      const ask = agent(trial, KNOWN_MODEL, '/v1');
+      const turn = await ask(
+        ['exec'],
+        `Run it. [[tool=functions__exec({"input":"text('${NOTE}'.toUpperCase())"})]]`,
+      );
+      assert.match(replyIn(turn), new RegExp(`^The tools answered: .*${NOTE.toUpperCase()}`, 's'));
+    },
+  );
   await trial.findings.attempt(
     `${client} · a wrong key, an unknown model, a broken stream: each told by its code`,
     async () => {

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawnSimulator } from '../../test/support/simulator';
+import { BedrockFront } from '../../test/support/bedrock-front';
+import { type Simulator, spawnSimulator } from '../../test/support/simulator';
 import { Program } from '../../test/system/program';
 import { clientsFolder } from './clients-folder';
 
@@ -8,8 +9,13 @@ export interface Product {
   readonly url: string;
   /** A key that may do everything a client may. */
   readonly key: string;
+  /** Serves all models of gateway.yaml. */
+  readonly supplier: Simulator;
   stop(): Promise<void>;
 }
+
+/** The simulator answers everything on this lane with 529. */
+export const OVERLOADED_LANE = 'overloaded';
 
 const COMMAND_DEADLINE_MS = 30_000;
 
@@ -20,13 +26,17 @@ const COMMAND_DEADLINE_MS = 30_000;
 export async function startProduct(folder: string): Promise<Product> {
   const started: Program[] = [];
   const circumstances = { folder, isLeader: true };
+  let bedrock: BedrockFront | undefined;
   const stopAll = async (): Promise<void> => {
     for (const program of started.reverse()) await program.stop();
+    await bedrock?.stop();
   };
   try {
-    const supplier = await spawnSimulator([], circumstances);
+    const supplier = await spawnSimulator(['--lane', `${OVERLOADED_LANE}:local`], circumstances);
     started.push(supplier.program);
     await supplier.addFault({ match: { model: 'sim-failing' }, fault: { kind: 'cut', after: 12 } });
+    await supplier.addFault({ match: { lane: OVERLOADED_LANE }, fault: { kind: 'status', status: 529 } });
+    bedrock = await BedrockFront.start(supplier.url);
 
     const dataFolder = join(folder, 'data');
     mkdirSync(dataFolder);
@@ -37,6 +47,10 @@ export async function startProduct(folder: string): Promise<Product> {
       SUPPLIER_ALLOW: '127.0.0.0/8',
       SUPPLIER_URL: supplier.url,
       SUPPLIER_KEY: 'sim-key',
+      OVERLOADED_URL: supplier.lanes.find(({ name }) => name === OVERLOADED_LANE)?.url ?? '',
+      BEDROCK_URL: bedrock.url,
+      AWS_ID: 'AKIAEXAMPLE',
+      AWS_SECRET: 'secret-of-the-proof',
     };
     const service = Program.node('bundle/main.js', [], environment, circumstances);
     started.push(service);
@@ -52,7 +66,7 @@ export async function startProduct(folder: string): Promise<Product> {
     await command('apply', 'gateway.yaml', '--yes');
     const key = await command('key', 'create', '--name', 'clients', '--rpm', '100000');
     await served(url, key, 'chat-model');
-    return { url, key, stop: stopAll };
+    return { url, key, supplier, stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;

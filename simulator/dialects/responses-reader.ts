@@ -9,7 +9,7 @@ export function readResponses(body: JsonObject, items: readonly JsonObject[]): C
   const model = textOf(body['model']);
   const weight: PromptWeight = { characters: textOf(body['instructions']).length, images: 0 };
   const turns = readInput(items, weight);
-  const tools = listOf(body['tools']);
+  const tools = [...listOf(body['tools']), ...items.flatMap(addedTools)];
   if (tools.length > 0) weight.characters += JSON.stringify(tools).length;
   const outputLimit = numberOf(body['max_output_tokens']);
   const format = objectOf(objectOf(body['text'])['format']);
@@ -27,6 +27,9 @@ export function readResponses(body: JsonObject, items: readonly JsonObject[]): C
     thinks: reasons(model) || reasonsUnasked(vendorModel(model), objectOf(body['reasoning'])['effort'], body),
   };
 }
+
+const addedTools = ({ type, tools }: JsonObject): readonly unknown[] =>
+  type === 'additional_tools' ? listOf(tools) : [];
 
 function readInput(items: readonly JsonObject[], weight: PromptWeight): Turn[] {
   const turns: Turn[] = [];

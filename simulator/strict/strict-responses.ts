@@ -27,6 +27,9 @@ const itemFields: Readonly<Record<string, ReadonlySet<string>>> = {
   function_call_output: fieldSet('type call_id output id status'),
   reasoning: fieldSet('type id summary content encrypted_content status'),
   item_reference: fieldSet('type id'),
+  // Typings of openai 7.59.0 (`ResponseInputItem.AdditionalTools`). Codex 0.171.0 sends one as the first item for a model
+  // that it knows, such as gpt-6.1-sol, and then has no `tools` at the top of the body.
+  additional_tools: fieldSet('type role tools id'),
 };
 const otherItems = fieldSet(
   'custom_tool_call custom_tool_call_output local_shell_call local_shell_call_output web_search_call ' +
@@ -117,11 +120,23 @@ function checkItem(item: JsonObject, index: number): Check {
     case 'function_call_output':
       if (typeof item['call_id'] !== 'string') return missingParameter(`${path}.call_id`);
       return item['output'] === undefined ? missingParameter(`${path}.output`) : undefined;
+    case 'additional_tools':
+      return checkAdditionalTools(item, path);
     case 'reasoning':
       return Array.isArray(item['summary']) ? undefined : missingParameter(`${path}.summary`);
     default:
       return undefined;
   }
+}
+
+function checkAdditionalTools({ role, tools }: JsonObject, path: string): Check {
+  if (role !== 'developer')
+    return invalidValue(
+      `${path}.role`,
+      `Invalid value: '${textOf(role)}'. Supported values are: 'developer'.`,
+    );
+  if (!Array.isArray(tools)) return invalidType(`${path}.tools`, 'an array of objects');
+  return firstOf(tools.map(objectOf), (tool, index) => checkTool(tool, `${path}.tools[${index}]`));
 }
 
 function checkMessage(item: JsonObject, path: string): Check {

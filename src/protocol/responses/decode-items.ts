@@ -10,6 +10,7 @@ import {
   listAt,
   malformed,
   unsealReasoning,
+  type Opaque,
   type OpaqueBlock,
   type TextBlock,
   type ToolResultBlock,
@@ -217,6 +218,21 @@ function turnOf(item: FieldReader): CanonicalTurn {
   }
 }
 
+const withOpaque = <T extends CanonicalTurn>(turn: T, more: readonly Opaque[] = []): T =>
+  more.length === 0 ? turn : { ...turn, opaque: [...(turn.opaque ?? []), ...more] };
+
+/** Counts fields that no other dialect can express. */
+function withLeftovers(turn: CanonicalTurn, item: FieldReader): CanonicalTurn {
+  item.skip('type', 'id', 'status');
+  return withOpaque(
+    turn,
+    item.rest('responses').map((opaque) => ({ ...opaque, dialects: [] })),
+  );
+}
+
+/** Type of an input item that only offers further tools. */
+export const ADDITIONAL_TOOLS = 'additional_tools';
+
 /**
  * Merges consecutive items of one role into a turn: reasoning, text and calls of a response are separate items in this
  * dialect.
@@ -224,14 +240,20 @@ function turnOf(item: FieldReader): CanonicalTurn {
 export function decodeItems(items: readonly unknown[]): CanonicalTurn[] {
   const turns: CanonicalTurn[] = [];
   for (const [index, item] of items.entries()) {
-    const turn = turnOf(new FieldReader(item, `input.${index}`));
+    const fields = new FieldReader(item, `input.${index}`);
+    if (fields.text('type') === ADDITIONAL_TOOLS) continue;
+    const turn = withLeftovers(turnOf(fields), fields);
     const last = turns.at(-1);
     if (turn.role === 'assistant' && last?.role === 'assistant') {
-      const opaque = [...(last.opaque ?? []), ...(turn.opaque ?? [])];
-      const blocks = [...last.blocks, ...turn.blocks];
-      turns[turns.length - 1] = { ...last, blocks, ...(opaque.length > 0 && { opaque }) };
+      turns[turns.length - 1] = withOpaque(
+        { ...last, blocks: [...last.blocks, ...turn.blocks] },
+        turn.opaque,
+      );
     } else if (turn.role === 'tool' && last?.role === 'tool') {
-      turns[turns.length - 1] = { ...last, results: [...last.results, ...turn.results] };
+      turns[turns.length - 1] = withOpaque(
+        { ...last, results: [...last.results, ...turn.results] },
+        turn.opaque,
+      );
     } else turns.push(turn);
   }
   return turns;

@@ -16,7 +16,7 @@ import {
   type ToolReference,
   type CanonicalTurn,
 } from '../canonical';
-import { decodeItems } from './decode-items';
+import { ADDITIONAL_TOOLS, decodeItems } from './decode-items';
 
 const SHARED_FIELDS: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_key: ['chat', 'responses'],
@@ -42,7 +42,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
       model: fields.requireText('model'),
       system: instructions ? [instructionsTurn(instructions), ...system] : system,
       turns,
-      tools: decodeTools(fields),
+      tools: [...decodeTools(fields), ...addedTools(fields)],
       toolChoice: decodeChoice(fields),
       parallelTools: fields.flag('parallel_tool_calls'),
       maxOutputTokens: fields.count('max_output_tokens'),
@@ -118,6 +118,14 @@ function decodeFormat(format: FieldReader | undefined): ResponseFormat | undefin
     description: format.text('description'),
     strict: format.flag('strict'),
   };
+}
+
+/** Other dialects cannot add tools within a conversation, so tools of input items are offered from its start. */
+function addedTools(fields: FieldReader): Tool[] {
+  const input = fields.raw('input');
+  if (!Array.isArray(input)) return [];
+  const items = input.map((item: unknown, index) => new FieldReader(item, `input.${index}`));
+  return items.filter((item) => item.text('type') === ADDITIONAL_TOOLS).flatMap(decodeTools);
 }
 
 const decodeTools = (fields: FieldReader): Tool[] => fields.each('tools', (tool) => decodeTool(tool)).flat();

@@ -80,6 +80,16 @@ test.each(['', '[[interleave]]'])('function calls stream their arguments %s', as
   expect(isSorted).toBe(directive === '');
 });
 
+test('a tool that an item of the input adds is called', async () => {
+  const tools = [{ type: 'namespace', name: 'weather', tools: responsesTools }];
+  const input = [
+    { type: 'additional_tools', id: 'at_1', role: 'developer', tools },
+    { role: 'user', content: 'go [[tools=1]]' },
+  ];
+  const { output } = jsonOf<Response>(await respond(input));
+  expect(output[0]).toMatchObject({ type: 'function_call', name: 'get_weather', namespace: 'weather' });
+});
+
 test('tools of a namespace are called with it, and the conversation ends', async () => {
   const tools = [{ type: 'namespace', name: 'weather', tools: responsesTools }, { type: 'web_search' }];
   const first = jsonOf<Response>(await respond('go [[tools=1]]', { tools }));

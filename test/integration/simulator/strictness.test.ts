@@ -332,6 +332,16 @@ test.each<[string, object, RegExp]>([
     { input: [{ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }] },
     /assistant/,
   ],
+  [
+    'tools that a user adds',
+    { input: [{ type: 'additional_tools', role: 'user', tools: [] }, user] },
+    /Invalid value: 'user'/,
+  ],
+  [
+    'added tools in the form of chat',
+    { input: [{ type: 'additional_tools', role: 'developer', tools: chatTools }, user] },
+    /Missing required parameter: 'input\[0\]\.tools\[0\]\.name'/,
+  ],
   ['a nested chat tool', { input: 'x', tools: chatTools }, /Missing required parameter: 'tools\[0\]\.name'/],
 ])('responses refuses %s', async (_name, more, message) => {
   const seen = await call(`${simulator.url}/v1/responses`, { model: 'sim-small', ...more });

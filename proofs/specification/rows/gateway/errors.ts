@@ -189,7 +189,7 @@ const handlingRows: readonly Row[] = [
       same(field(jsonOf(answer), 'error.retryable', 'boolean'), true, 'retryable');
     },
   ),
-  row('7.1', 'what a repetition cannot mend says so, by metadata and header', async (world) => {
+  row('7.1', 'an error that a retry cannot fix says so in its metadata and in a header', async (world) => {
     await world.suppliers();
     const spent = await world.keyWith({ budget_limit: 0 });
     const narrow = await world.keyWith({ allowed_models: ['sim-small'] });

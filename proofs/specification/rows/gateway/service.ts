@@ -167,7 +167,7 @@ const limitRows: readonly Row[] = [
   }),
   row(
     '1.4',
-    'the regions of a key are enforced on every interface: no supplier elsewhere is asked',
+    'the regions of a key are enforced on every interface: no supplier in another region is called',
     async (world) => {
       const suppliers = await world.suppliers();
       const { client } = await world.keyWith({ allowed_regions: 'eu' });
