@@ -4,7 +4,7 @@ import type { Person } from '../integration/admin/portal-fixture';
 import { AlertFixture, ALERTS_PATH } from '../integration/alerts/alert-fixture';
 import { checkPageInAllViewings, describeWithBrowser, launchBrowser } from './browser';
 
-describeWithBrowser('alerts', () => {
+describeWithBrowser('Alert pages', () => {
   let browser: Browser;
   let fixture: AlertFixture;
   let platform: Person;
@@ -13,8 +13,8 @@ describeWithBrowser('alerts', () => {
 
   beforeAll(async () => {
     [browser, fixture] = await Promise.all([launchBrowser(), AlertFixture.open()]);
-    platform = await fixture.fixture.person('platform_owner');
-    owner = await fixture.fixture.person('org_owner');
+    platform = await fixture.portal.person('platform_owner');
+    owner = await fixture.portal.person('org_owner');
     for (const kind of ['webhook', 'slack', 'pagerduty']) await fixture.createChannel(platform, kind);
     fixture.receivers.override = (path) => (path === 'slack' ? { status: 404, body: 'no_service' } : null);
     await fixture.reportDisk(0.04);
@@ -38,7 +38,7 @@ describeWithBrowser('alerts', () => {
     for (const [person, path] of visits) {
       const pageFaults = await checkPageInAllViewings(
         browser,
-        `${fixture.fixture.app.url}${ALERTS_PATH}${path}`,
+        `${fixture.portal.app.url}${ALERTS_PATH}${path}`,
         person.cookie,
       );
       if (JSON.stringify(pageFaults) !== JSON.stringify(noIssues)) problems.push({ path, found: pageFaults });

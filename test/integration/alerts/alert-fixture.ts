@@ -25,7 +25,7 @@ export class AlertFixture {
   now = Date.now();
 
   private constructor(
-    readonly fixture: PortalFixture,
+    readonly portal: PortalFixture,
     readonly receivers: AlertReceivers,
   ) {}
 
@@ -40,7 +40,7 @@ export class AlertFixture {
   }
 
   async close(): Promise<void> {
-    await this.fixture.close();
+    await this.portal.close();
     await this.receivers.close();
   }
 
@@ -75,7 +75,7 @@ export class AlertFixture {
   async createChannel(person: Person, kind: string, more: object = {}): Promise<number> {
     const key = { webhook: { key: SIGNING_SECRET }, pagerduty: { key: ROUTING_KEY } }[kind] ?? {};
     const url = kind === 'mail' ? {} : { url: this.receivers.url(kind) };
-    const { status, body, text } = await this.fixture.post(person, `${ALERTS_PATH}/channels/create`, {
+    const { status, body, text } = await this.portal.post(person, `${ALERTS_PATH}/channels/create`, {
       ...{ kind, name: `our ${kind}`, least_severity: 'info', ...url, ...key, ...more },
     });
     if (status !== 200) throw new Error(text);
@@ -88,10 +88,10 @@ export class AlertFixture {
   }
 
   query<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    return this.fixture.app.database.query<Row>(sql, values);
+    return this.portal.app.database.query<Row>(sql, values);
   }
 
   getService<T>(type: abstract new (...given: never[]) => T): T {
-    return this.fixture.app.application.get<T>(type, { strict: false });
+    return this.portal.app.application.get<T>(type, { strict: false });
   }
 }

@@ -10,13 +10,13 @@ let fixture: AlertFixture;
 let platformOwner: Person;
 beforeAll(async () => {
   fixture = await AlertFixture.open();
-  platformOwner = await fixture.fixture.person('platform_owner');
+  platformOwner = await fixture.portal.person('platform_owner');
 });
 afterAll(() => fixture.close());
 beforeEach(() => fixture.receivers.clear());
 
 const sendTest = (person: Person, id: number) =>
-  fixture.fixture.post(person, `${ALERTS_PATH}/channels/${id}/test`);
+  fixture.portal.post(person, `${ALERTS_PATH}/channels/${id}/test`);
 /** Every stored text about deliveries and tests, and the channels page. */
 const visibleTexts = async (person: Person): Promise<string> => {
   const rows = await fixture.query<{ text: string }>(
@@ -24,7 +24,7 @@ const visibleTexts = async (person: Person): Promise<string> => {
      UNION ALL SELECT row_to_json(t)::text FROM (SELECT last_error FROM alert_delivery) t
      UNION ALL SELECT row_to_json(a)::text FROM activity a WHERE action LIKE 'alert.%'`,
   );
-  const { text } = await fixture.fixture.get(person, `${ALERTS_PATH}/channels`);
+  const { text } = await fixture.portal.get(person, `${ALERTS_PATH}/channels`);
   return [...rows.map((row) => row.text), text].join('\n');
 };
 
@@ -69,8 +69,8 @@ test.each<[string, (address: URL) => string]>([
 /** Administrator of a new organisation. */
 let administrator: Person;
 async function createAdministrator(): Promise<Person> {
-  return (administrator = await fixture.fixture.person('org_admin', {
-    organisationId: await fixture.fixture.organisation(),
+  return (administrator = await fixture.portal.person('org_admin', {
+    organisationId: await fixture.portal.organisation(),
   }));
 }
 const createOwnChannel = (url: string): Promise<number> =>

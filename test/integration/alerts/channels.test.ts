@@ -11,7 +11,7 @@ const kinds = ['webhook', 'slack', 'teams', 'pagerduty'] as const;
 
 beforeAll(async () => {
   fixture = await AlertFixture.open({ environment: { NODE_ENV: 'development' } });
-  platformOwner = await fixture.fixture.person('platform_owner');
+  platformOwner = await fixture.portal.person('platform_owner');
   for (const kind of kinds) ids[kind] = await fixture.createChannel(platformOwner, kind);
 });
 afterAll(() => fixture.close());
@@ -64,7 +64,7 @@ test('each receiver gets fired, acknowledged and resolved alerts in its format',
   await fixture.poll();
   expect(fixture.receivers.accepted).toHaveLength(4);
 
-  await fixture.fixture.post(platformOwner, `${ALERTS_PATH}/${alert!.id}/acknowledge`, {
+  await fixture.portal.post(platformOwner, `${ALERTS_PATH}/${alert!.id}/acknowledge`, {
     reason: 'I am on it',
   });
   await fixture.deliver(MINUTE_MS);
@@ -171,7 +171,7 @@ test('a message refused by its receiver is not repeated, and its error is shown 
     attempts: 1,
     last_error: 'HTTP 400: bad card',
   });
-  const { text } = await fixture.fixture.get(platformOwner, `${ALERTS_PATH}/channels`);
+  const { text } = await fixture.portal.get(platformOwner, `${ALERTS_PATH}/channels`);
   expect(text).toContain('HTTP 400: bad card');
   expect(text).not.toContain('T0ken');
 });
@@ -199,9 +199,9 @@ test('a webhook is retried for a day, and a channel that returns 410 is switched
 
 test('platform owners get emails about urgent alerts by default, in their language', async () => {
   const [owner, admin, muted] = [
-    await fixture.fixture.person('platform_owner', { preferredLanguage: 'de' }),
-    await fixture.fixture.person('platform_admin'),
-    await fixture.fixture.person('platform_owner'),
+    await fixture.portal.person('platform_owner', { preferredLanguage: 'de' }),
+    await fixture.portal.person('platform_admin'),
+    await fixture.portal.person('platform_owner'),
   ];
   await fixture.query(`INSERT INTO user_setting (user_id, muted_notices) VALUES ($1, '{suppliers}')`, [
     muted.id,
@@ -229,10 +229,10 @@ test('platform owners get emails about urgent alerts by default, in their langua
 });
 
 test('an email without recipients is not reported as delivered', async () => {
-  const organisation = await fixture.fixture.organisation();
-  const administrator = await fixture.fixture.person('org_admin', { organisationId: organisation });
+  const organisation = await fixture.portal.organisation();
+  const administrator = await fixture.portal.person('org_admin', { organisationId: organisation });
   const channel = await fixture.createChannel(administrator, 'mail', { audience: 'owners' });
-  const testResult = await fixture.fixture.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`);
+  const testResult = await fixture.portal.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`);
   expect(testResult.body).toEqual({
     ok: false,
     id: channel,
@@ -254,8 +254,8 @@ test('an email without recipients is not reported as delivered', async () => {
     { outcome: 'dropped', last_error: expect.stringMatching(/^nobody gets it/) },
   ]);
   // The role has a member now.
-  await fixture.fixture.person('org_owner', { organisationId: organisation });
-  expect((await fixture.fixture.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`)).body).toEqual(
+  await fixture.portal.person('org_owner', { organisationId: organisation });
+  expect((await fixture.portal.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`)).body).toEqual(
     {
       ...{ ok: true, id: channel, answer: 'mails: 1' },
     },
@@ -264,7 +264,7 @@ test('an email without recipients is not reported as delivered', async () => {
 
 test('a test message shows the response of the receiver and is logged', async () => {
   const sendTest = (kind: string) =>
-    fixture.fixture.post(platformOwner, `${ALERTS_PATH}/channels/${ids[kind]}/test`);
+    fixture.portal.post(platformOwner, `${ALERTS_PATH}/channels/${ids[kind]}/test`);
   expect((await sendTest('slack')).body).toEqual({ ok: true, id: ids['slack'], answer: 'HTTP 200: ok' });
   expect((await sendTest('pagerduty')).body).toMatchObject({ ok: true });
   expect(fixture.receivers.acceptedBy('pagerduty').map(({ event_action: action }) => action)).toEqual([
@@ -340,14 +340,14 @@ test('addresses and keys are stored encrypted, and stay unchanged when left blan
   };
   const path = `${ALERTS_PATH}/channels/${ids['webhook']}/update`;
   expect(
-    (await fixture.fixture.submit(platformOwner, `${ALERTS_PATH}/channels`, path, updateForm)).status,
+    (await fixture.portal.submit(platformOwner, `${ALERTS_PATH}/channels`, path, updateForm)).status,
   ).toBe(303);
-  await fixture.fixture.post(platformOwner, `${ALERTS_PATH}/channels/${ids['webhook']}/test`);
+  await fixture.portal.post(platformOwner, `${ALERTS_PATH}/channels/${ids['webhook']}/test`);
   expect(fixture.receivers.acceptedBy('webhook')[0]).toMatchObject({
     data: { title: expect.stringMatching(/^Test\s: Les alertes/) },
   });
   // A key is bound to the host for which it was entered.
-  const moveResult = await fixture.fixture.post(
+  const moveResult = await fixture.portal.post(
     platformOwner,
     `${ALERTS_PATH}/channels/${ids['pagerduty']}/update`,
     {
@@ -362,12 +362,12 @@ test('addresses and keys are stored encrypted, and stay unchanged when left blan
   expect(moveResult).toMatchObject({ status: 422, body: { param: 'key' } });
   const log = JSON.stringify(await fixture.query(`SELECT * FROM activity WHERE action LIKE 'alert.%'`));
   for (const secret of ['T0ken', SIGNING_SECRET]) expect(log).not.toContain(secret);
-  expect(fixture.fixture.app.log.join('')).not.toContain('T0ken');
+  expect(fixture.portal.app.log.join('')).not.toContain('T0ken');
 });
 
 test('each alerts page has the tabs', async () => {
   for (const place of ['', '/rules', '/channels']) {
-    const { text } = await fixture.fixture.get(platformOwner, ALERTS_PATH + place);
+    const { text } = await fixture.portal.get(platformOwner, ALERTS_PATH + place);
     const [tabs, next] = [text.indexOf('class="tabs"'), text.search(/class="(filter-bar|card)"/)];
     expect([place, tabs > 0 && next > tabs]).toEqual([place, true]);
   }

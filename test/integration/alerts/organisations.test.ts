@@ -16,8 +16,8 @@ let database: Client;
 
 beforeAll(async () => {
   fixture = await AlertFixture.open();
-  owner = await fixture.fixture.person('org_owner');
-  database = new Client(fixture.fixture.app.environment['MIGRATION_DATABASE_URL']);
+  owner = await fixture.portal.person('org_owner');
+  database = new Client(fixture.portal.app.environment['MIGRATION_DATABASE_URL']);
   await database.connect();
   await fixture.createChannel(owner, 'webhook');
 });
@@ -45,7 +45,7 @@ async function setBudget(
   period: 'monthly' | 'total' = 'total',
 ): Promise<void> {
   const limits = fixture.getService(Limits);
-  await fixture.fixture.app.database.transaction((tx) => limits.set(tx, scope, { period, limit }), {
+  await fixture.portal.app.database.transaction((tx) => limits.set(tx, scope, { period, limit }), {
     withoutActivity: 'a test',
   });
   await database.query('SELECT open_spending_windows($1::text[], $2::bigint[], now())', [
@@ -61,7 +61,7 @@ const spend = (scope: BudgetScope, spent: bigint): Promise<unknown> =>
 
 /** Inserts requests with these dollars per day; the last day is today. */
 async function spendPerDay(organisationId: number, userId: number, perDay: readonly number[]): Promise<void> {
-  const key = await addKey(fixture.fixture.app, userId);
+  const key = await addKey(fixture.portal.app, userId);
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const records = perDay.map((dollars, place): RequestRecord => {
     const at = today - (perDay.length - 1 - place) * DAY_MS;
@@ -71,7 +71,7 @@ async function spendPerDay(organisationId: number, userId: number, perDay: reado
       costNano: BigInt(Math.round(dollars * 100)) * (USD / 100n),
     });
   });
-  await fixture.fixture.app.database.transaction(
+  await fixture.portal.app.database.transaction(
     (tx) => insertRequestRecords(tx, records.map(toWrittenRecord)),
     {
       withoutActivity: 'a test',
@@ -80,7 +80,7 @@ async function spendPerDay(organisationId: number, userId: number, perDay: reado
 }
 
 test('a budget has one alert, updated at each threshold and resolved when the limit is raised', async () => {
-  const scope = { kind: 'organisation', id: fixture.fixture.ownOrganisation } as const;
+  const scope = { kind: 'organisation', id: fixture.portal.ownOrganisation } as const;
   await setBudget(scope, 10n * USD);
   await spend(scope, 4n * USD);
   await fixture.poll();
@@ -114,7 +114,7 @@ test('a budget has one alert, updated at each threshold and resolved when the li
 });
 
 test('an alert that recurs before it stays resolved for a while does not fire again', async () => {
-  const scope = { kind: 'organisation', id: fixture.fixture.ownOrganisation } as const;
+  const scope = { kind: 'organisation', id: fixture.portal.ownOrganisation } as const;
   await setBudget(scope, 10n * USD);
   for (let turn = 0; turn < 6; turn += 1) {
     await spend(scope, (turn % 2 === 0 ? 6n : 1n) * USD);
@@ -127,7 +127,7 @@ test('an alert that recurs before it stays resolved for a while does not fire ag
 
 test('an email channel leaves out budgets and balances, which have their own emails', async () => {
   await fixture.createChannel(owner, 'mail');
-  const scope = { kind: 'organisation', id: fixture.fixture.ownOrganisation } as const;
+  const scope = { kind: 'organisation', id: fixture.portal.ownOrganisation } as const;
   await setBudget(scope, 10n * USD);
   await spend(scope, 10n * USD - 1_000_000n);
   await fixture.poll();
@@ -142,11 +142,11 @@ test('an email channel leaves out budgets and balances, which have their own ema
 });
 
 test('rules set thresholds, disable checks and mute alerts until a date', async () => {
-  const scope = { kind: 'organisation', id: fixture.fixture.ownOrganisation } as const;
+  const scope = { kind: 'organisation', id: fixture.portal.ownOrganisation } as const;
   await setBudget(scope, 10n * USD);
   await spend(scope, 7n * USD);
   const submitRule = (more: object) =>
-    fixture.fixture.post(owner, `${ALERTS_PATH}/rules/budget-used`, {
+    fixture.portal.post(owner, `${ALERTS_PATH}/rules/budget-used`, {
       enabled: true,
       first: 70,
       second: 90,
@@ -174,19 +174,19 @@ test('rules set thresholds, disable checks and mute alerts until a date', async 
     expect(await submitRule(body)).toMatchObject({ status: 422, body: { param } });
   expect((await submitRule({ enabled: true, first: 50, second: 80 })).status).toBe(200);
   expect(
-    (await fixture.fixture.post(owner, `${ALERTS_PATH}/rules/disk-low`, { enabled: false })).status,
+    (await fixture.portal.post(owner, `${ALERTS_PATH}/rules/disk-low`, { enabled: false })).status,
   ).toBe(404);
   await spend(scope, 0n);
 });
 
 test('quiet hours delay all but urgent messages, and open alerts are repeated after them and daily', async () => {
-  const scope = { kind: 'organisation', id: fixture.fixture.ownOrganisation } as const;
+  const scope = { kind: 'organisation', id: fixture.portal.ownOrganisation } as const;
   const hourIn = (ahead: number) => new Date(fixture.now + ahead * HOUR_MS).toISOString().slice(11, 16);
   const settings = {
     ...{ time_zone: 'UTC', urgent_breaks_quiet: true, repeat_hours: 24 },
     ...{ quiet_from: hourIn(-1), quiet_to: hourIn(2) },
   };
-  expect((await fixture.fixture.post(owner, `${ALERTS_PATH}/settings`, settings)).status).toBe(200);
+  expect((await fixture.portal.post(owner, `${ALERTS_PATH}/settings`, settings)).status).toBe(200);
   await setBudget(scope, 10n * USD);
   await spend(scope, 6n * USD);
   await fixture.poll();
@@ -206,12 +206,12 @@ test('quiet hours delay all but urgent messages, and open alerts are repeated af
   expect(messageCount().map(([type]) => type)).toEqual(expect.arrayContaining(['alert.repeated']));
   for (const each of [scope, otherScope]) await spend(each, 0n);
   expect(
-    await fixture.fixture.post(owner, `${ALERTS_PATH}/settings`, { ...settings, quiet_to: null }),
+    await fixture.portal.post(owner, `${ALERTS_PATH}/settings`, { ...settings, quiet_to: null }),
   ).toMatchObject({
     status: 422,
     body: { param: 'quiet_to' },
   });
-  await fixture.fixture.post(owner, `${ALERTS_PATH}/settings`, {
+  await fixture.portal.post(owner, `${ALERTS_PATH}/settings`, {
     ...settings,
     quiet_from: null,
     quiet_to: null,
@@ -219,10 +219,10 @@ test('quiet hours delay all but urgent messages, and open alerts are repeated af
 });
 
 test('a day with five times the usual cost fires an alert that reports the usual cost', async () => {
-  const [organisationId, calm] = [fixture.fixture.otherOrganisation, await fixture.fixture.organisation()];
+  const [organisationId, calm] = [fixture.portal.otherOrganisation, await fixture.portal.organisation()];
   const [one, two] = [
-    await fixture.fixture.person('org_owner', { organisationId }),
-    await fixture.fixture.person('org_owner', { organisationId: calm }),
+    await fixture.portal.person('org_owner', { organisationId }),
+    await fixture.portal.person('org_owner', { organisationId: calm }),
   ];
   await spendPerDay(organisationId, one.id, [...Array<number>(30).fill(20), 100]);
   await spendPerDay(calm, two.id, [...Array<number>(30).fill(20), 30]);
@@ -247,7 +247,7 @@ const insertPastDays = (scope: string, id: number, perDay: bigint): Promise<unkn
   );
 
 test('a budget forecast reports the hour at which the budget will be used up', async () => {
-  const scope = { kind: 'organisation', id: await fixture.fixture.organisation() } as const;
+  const scope = { kind: 'organisation', id: await fixture.portal.organisation() } as const;
   await setBudget(scope, 100n * USD, 'monthly');
   await spend(scope, 95n * USD);
   await insertPastDays('organisation', scope.id, 20n * USD);
@@ -262,9 +262,9 @@ test('a budget forecast reports the hour at which the budget will be used up', a
 });
 
 test('a low wallet and one empty within a week fire an alert, unless automatic top-up is on', async () => {
-  const { id } = await fixture.fixture.person('user', { billingExempt: false });
+  const { id } = await fixture.portal.person('user', { billingExempt: false });
   const ledger = fixture.getService(Ledger);
-  await fixture.fixture.app.database.transaction(
+  await fixture.portal.app.database.transaction(
     (tx) =>
       ledger.post(tx, {
         ...{ walletId: id, amount: 30n * USD, against: 'promotion', kind: 'welcome', ref: 'a wallet' },
@@ -300,15 +300,15 @@ test('a low wallet and one empty within a week fire an alert, unless automatic t
 });
 
 test('keys that expire soon are reported to their organisation', async () => {
-  const user = await fixture.fixture.person('user');
+  const user = await fixture.portal.person('user');
   fixture.now = Math.max(fixture.now, Date.now());
-  const expiringKey = await addKey(fixture.fixture.app, user.id, {
+  const expiringKey = await addKey(fixture.portal.app, user.id, {
     expiresAt: new Date(fixture.now + 3 * DAY_MS),
   });
-  await addKey(fixture.fixture.app, user.id, { expiresAt: new Date(fixture.now + 40 * DAY_MS) });
+  await addKey(fixture.portal.app, user.id, { expiresAt: new Date(fixture.now + 40 * DAY_MS) });
   await fixture.poll(16 * MINUTE_MS);
   expect(await fixture.alerts('key-ending')).toMatchObject([
-    { organisation_id: fixture.fixture.ownOrganisation, subject: `key ${expiringKey.id}` },
+    { organisation_id: fixture.portal.ownOrganisation, subject: `key ${expiringKey.id}` },
   ]);
   expect(messageCount()).toEqual([['alert.triggered', 'key-ending', 'warning']]);
 });
@@ -316,11 +316,11 @@ test('keys that expire soon are reported to their organisation', async () => {
 test('an organisation sees only its own alerts, and a department only those of the department', async () => {
   const [department] = await fixture.query<{ id: number }>(
     `INSERT INTO department (organisation_id, name) VALUES ($1, 'Research') RETURNING id`,
-    [fixture.fixture.ownOrganisation],
+    [fixture.portal.ownOrganisation],
   );
-  const departmentAdmin = await fixture.fixture.person('department_admin', { departmentId: department!.id });
-  const otherAdmin = await fixture.fixture.person('org_admin', {
-    organisationId: fixture.fixture.otherOrganisation,
+  const departmentAdmin = await fixture.portal.person('department_admin', { departmentId: department!.id });
+  const otherAdmin = await fixture.portal.person('org_admin', {
+    organisationId: fixture.portal.otherOrganisation,
   });
   const scopes = [
     { kind: 'department', id: department!.id },
@@ -333,7 +333,7 @@ test('an organisation sees only its own alerts, and a department only those of t
   await fixture.poll();
   const [first, second] = await fixture.alerts('budget-used');
   const visibleAlerts = async (person: Person): Promise<string[]> => {
-    const { text } = await fixture.fixture.get(person, ALERTS_PATH);
+    const { text } = await fixture.portal.get(person, ALERTS_PATH);
     return [first!, second!]
       .filter(({ id }) => text.includes(`${ALERTS_PATH}/${id}`))
       .map(({ subject }) => subject);
@@ -342,16 +342,16 @@ test('an organisation sees only its own alerts, and a department only those of t
   expect(await visibleAlerts(departmentAdmin)).toEqual([`department ${department!.id}`]);
   expect(await visibleAlerts(otherAdmin)).toEqual([]);
   const [own, foreign] = first!.subject.startsWith('department') ? [first!, second!] : [second!, first!];
-  expect((await fixture.fixture.get(departmentAdmin, `${ALERTS_PATH}/${own.id}`)).text).toContain(
+  expect((await fixture.portal.get(departmentAdmin, `${ALERTS_PATH}/${own.id}`)).text).toContain(
     'department Research',
   );
   for (const person of [departmentAdmin, otherAdmin]) {
-    expect((await fixture.fixture.get(person, `${ALERTS_PATH}/${foreign.id}`)).status).toBe(404);
-    expect((await fixture.fixture.post(person, `${ALERTS_PATH}/${foreign.id}/acknowledge`)).status).toBe(404);
+    expect((await fixture.portal.get(person, `${ALERTS_PATH}/${foreign.id}`)).status).toBe(404);
+    expect((await fixture.portal.post(person, `${ALERTS_PATH}/${foreign.id}/acknowledge`)).status).toBe(404);
   }
   for (const path of ['rules', 'channels'])
-    expect((await fixture.fixture.get(departmentAdmin, `${ALERTS_PATH}/${path}`)).status).toBe(403);
-  expect((await fixture.fixture.post(departmentAdmin, `${ALERTS_PATH}/${own.id}/acknowledge`)).status).toBe(
+    expect((await fixture.portal.get(departmentAdmin, `${ALERTS_PATH}/${path}`)).status).toBe(403);
+  expect((await fixture.portal.post(departmentAdmin, `${ALERTS_PATH}/${own.id}/acknowledge`)).status).toBe(
     200,
   );
   expect((await fixture.alerts('budget-used')).find(({ id }) => id === own.id)).toMatchObject({
@@ -361,20 +361,20 @@ test('an organisation sees only its own alerts, and a department only those of t
 });
 
 test('channels of another organisation return 404', async () => {
-  const otherOwner = await fixture.fixture.person('org_owner', {
-    organisationId: fixture.fixture.otherOrganisation,
+  const otherOwner = await fixture.portal.person('org_owner', {
+    organisationId: fixture.portal.otherOrganisation,
   });
   const [channel] = await fixture.query<{ id: number }>(
     'SELECT id FROM alert_channel WHERE organisation_id = $1',
-    [fixture.fixture.ownOrganisation],
+    [fixture.portal.ownOrganisation],
   );
   const form = { name: 'mine now', least_severity: 'info', language: 'en' };
   for (const action of ['update', 'test', 'remove'])
     expect(
-      (await fixture.fixture.post(otherOwner, `${ALERTS_PATH}/channels/${channel!.id}/${action}`, form))
+      (await fixture.portal.post(otherOwner, `${ALERTS_PATH}/channels/${channel!.id}/${action}`, form))
         .status,
     ).toBe(404);
-  expect((await fixture.fixture.get(otherOwner, `${ALERTS_PATH}/channels`)).text).not.toContain(
+  expect((await fixture.portal.get(otherOwner, `${ALERTS_PATH}/channels`)).text).not.toContain(
     'our webhook',
   );
 });

@@ -15,10 +15,10 @@ let keyId: number;
 
 beforeAll(async () => {
   fixture = await AlertFixture.open();
-  platformOwner = await fixture.fixture.person('platform_owner');
-  const customer = await fixture.fixture.person('org_owner');
+  platformOwner = await fixture.portal.person('platform_owner');
+  const customer = await fixture.portal.person('org_owner');
   userId = customer.id;
-  keyId = (await addKey(fixture.fixture.app, userId)).id;
+  keyId = (await addKey(fixture.portal.app, userId)).id;
 });
 afterAll(() => fixture.close());
 beforeEach(async () => {
@@ -33,7 +33,7 @@ const insertRecords = (count: number, fields: Partial<RequestRecord>): Promise<u
   const records = Array.from({ length: count }, () =>
     createChatRecord(userId, keyId, { costNano: 0n, createdAt: new Date(), ...fields }),
   );
-  return fixture.fixture.app.database.transaction(
+  return fixture.portal.app.database.transaction(
     (tx) => insertRequestRecords(tx, records.map(toWrittenRecord)),
     {
       withoutActivity: 'a test',
@@ -151,7 +151,7 @@ test('nodes report disk and journal, and a node that is gone is no longer checke
 test('an alert stays open when its check fails', async () => {
   await insertIncident('credential', 0);
   await fixture.poll();
-  const owner = new Client(fixture.fixture.app.environment['MIGRATION_DATABASE_URL']);
+  const owner = new Client(fixture.portal.app.environment['MIGRATION_DATABASE_URL']);
   await owner.connect();
   try {
     await owner.query('ALTER TABLE incident RENAME TO incident_away');
@@ -182,43 +182,43 @@ test('the list can be paged and filtered as a page, JSON and a file', async () =
        FROM generate_series(1, 100) AS n`,
   );
   const page = async (query: string) =>
-    (await fixture.fixture.get(platformOwner, `${ALERTS_PATH}${query}`)).text;
+    (await fixture.portal.get(platformOwner, `${ALERTS_PATH}${query}`)).text;
   const openPage = await page('');
   expect(openPage.match(/Disk nearly full<\/a>/g)).toHaveLength(40);
   const firstPage = await page('?state=all');
   expect(firstPage.match(/Disk nearly full<\/a>/g)).toHaveLength(50);
   expect(firstPage).toContain('cursor');
   expect(await page('?state=resolved&severity=info')).toContain('Nothing matches these filters');
-  const json = await fixture.fixture.get(platformOwner, `${ALERTS_PATH}?state=resolved&format=json`);
+  const json = await fixture.portal.get(platformOwner, `${ALERTS_PATH}?state=resolved&format=json`);
   expect(json.body).toMatchObject({
     object: 'list',
     data: expect.arrayContaining([expect.objectContaining({ kind: 'disk-low' })]),
   });
-  const file = await fixture.fixture.get(platformOwner, `${ALERTS_PATH}/export?state=all`);
+  const file = await fixture.portal.get(platformOwner, `${ALERTS_PATH}/export?state=all`);
   expect(file.text.trim().split('\n')).toHaveLength(101);
-  expect((await fixture.fixture.get(await fixture.fixture.person('user'), ALERTS_PATH)).status).toBe(403);
-  expect((await fixture.fixture.get(platformOwner, `${ALERTS_PATH}/999999`)).status).toBe(404);
+  expect((await fixture.portal.get(await fixture.portal.person('user'), ALERTS_PATH)).status).toBe(403);
+  expect((await fixture.portal.get(platformOwner, `${ALERTS_PATH}/999999`)).status).toBe(404);
 });
 
 test('the link in a message opens its alert regardless of the filters of the user', async () => {
   const row = (organisation: number | null) =>
-    fixture.fixture.row<{ id: string }>(
+    fixture.portal.row<{ id: string }>(
       `INSERT INTO alert (organisation_id, kind, subject, severity, facts, since, seen_at)
        VALUES ($1, 'disk-low', 'linked', 'urgent', '{"node": "linked", "percent": 3, "gibibytes": 1}', now(), now())
        RETURNING id`,
       [organisation],
     );
-  const reader = await fixture.fixture.person('platform_owner');
-  const [ours, others] = [await row(null), await row(fixture.fixture.ownOrganisation)];
-  await fixture.fixture.post(reader, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
-  await fixture.fixture.post(reader, '/dashboard/set-admin-org', { org_id: fixture.fixture.ownOrganisation });
+  const reader = await fixture.portal.person('platform_owner');
+  const [ours, others] = [await row(null), await row(fixture.portal.ownOrganisation)];
+  await fixture.portal.post(reader, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+  await fixture.portal.post(reader, '/dashboard/set-admin-org', { org_id: fixture.portal.ownOrganisation });
   for (const { id } of [ours, others]) {
-    expect((await fixture.fixture.get(reader, `${ALERTS_PATH}/${id}`)).status).toBe(200);
-    expect((await fixture.fixture.post(reader, `${ALERTS_PATH}/${id}/acknowledge`)).status).toBe(200);
+    expect((await fixture.portal.get(reader, `${ALERTS_PATH}/${id}`)).status).toBe(200);
+    expect((await fixture.portal.post(reader, `${ALERTS_PATH}/${id}/acknowledge`)).status).toBe(200);
   }
-  const otherAdmin = await fixture.fixture.person('org_admin');
-  expect((await fixture.fixture.get(otherAdmin, `${ALERTS_PATH}/${ours.id}`)).status).toBe(404);
-  expect((await fixture.fixture.get(otherAdmin, `${ALERTS_PATH}/${others.id}`)).status).toBe(200);
+  const otherAdmin = await fixture.portal.person('org_admin');
+  expect((await fixture.portal.get(otherAdmin, `${ALERTS_PATH}/${ours.id}`)).status).toBe(404);
+  expect((await fixture.portal.get(otherAdmin, `${ALERTS_PATH}/${others.id}`)).status).toBe(200);
 });
 
 test('messages wait and report an error when the master key of their address is missing', async () => {

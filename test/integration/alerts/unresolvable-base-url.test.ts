@@ -11,7 +11,7 @@ afterAll(() => fixture.close());
 // "an unresolvable BASE_URL logs a stack every minute".
 test('an unresolvable BASE_URL is logged once, not every minute', async () => {
   // Counted at the logger, before repeated lines within ten seconds are suppressed.
-  const warnings = jest.spyOn(fixture.fixture.app.application.get(Logger), 'warn');
+  const warnings = jest.spyOn(fixture.portal.app.application.get(Logger), 'warn');
   await fixture.poll(DAY_MS);
   for (let minute = 0; minute < 5; minute += 1) await fixture.poll();
   const failures = warnings.mock.calls.filter(([, fields]) => fields?.['kind'] === 'certificate-ending');
