@@ -36,6 +36,7 @@ export { done, type ActionResult } from './routes/action-result';
 export { OwnWritesInterceptor } from './routes/own-writes.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { okWith, Responds } from './routes/responds';
+export { PortalBody } from './portal-body.interceptor';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';
 export { FormPipe, IfPresent, AllowsOtherProperties } from './validation';

@@ -15,6 +15,7 @@ import { Notices } from './notices';
 import { FormDeclarations } from './pages/form-declarations';
 import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
+import { PortalBody } from './portal-body.interceptor';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
 
@@ -41,6 +42,7 @@ import { securityHeaders } from './security-headers';
     PageRenderer,
     Notices,
     ClientAddress,
+    PortalBody,
     PortalHosts,
     { provide: APP_FILTER, useClass: FaultFilter },
   ],
@@ -49,6 +51,7 @@ import { securityHeaders } from './security-headers';
     PageRenderer,
     Notices,
     ClientAddress,
+    PortalBody,
     PortalHosts,
     AuditModule,
     IdentityModule,

@@ -12,7 +12,8 @@ import { Directories } from './directories';
 import { SignInFlow } from './sign-in-flow';
 import { FormResponder } from './form-responder';
 import { PasswordResetController } from './password-reset.controller';
-import { PasswordStrategy } from './password-strategy';
+import { DirectoryStrategy } from './directory.strategy';
+import { LocalStrategy } from './local.strategy';
 import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { PasskeysController } from './passkeys/passkeys.controller';
 import { PersonalData } from './personal-data';
@@ -78,7 +79,8 @@ import { VisitorSession } from './visitor-session';
     SignInModel,
     SignUpModel,
     PasskeySignIn,
-    PasswordStrategy,
+    LocalStrategy,
+    DirectoryStrategy,
     VisitorSession,
     AcceptedTerms,
     ProviderStates,

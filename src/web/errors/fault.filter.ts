@@ -206,7 +206,7 @@ function locationOf(name: string, request: HttpRequest): ParameterLocation {
 }
 
 const isCorrectable = ({ status, code }: Fault): boolean =>
-  code !== 'csrf_rejected' && ![401, 499, 500].includes(status);
+  code === 'invalid_credentials' || (code !== 'csrf_rejected' && ![401, 499, 500].includes(status));
 
 const NO_LANE_CODES: ReadonlySet<string> = new Set(['no_providers_available', 'sovereign_route_unavailable']);
 
