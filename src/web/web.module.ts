@@ -15,6 +15,7 @@ import { Notices } from './notices';
 import { FormDeclarations } from './pages/form-declarations';
 import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
+import { RefusedForms } from './pages/refused-forms';
 import { PortalBody } from './portal-body.interceptor';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
@@ -40,6 +41,7 @@ import { securityHeaders } from './security-headers';
     FormDeclarations,
     PageFrames,
     PageRenderer,
+    RefusedForms,
     Notices,
     ClientAddress,
     PortalBody,

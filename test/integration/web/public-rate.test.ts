@@ -46,6 +46,15 @@ describe.each(['true', 'false'])('requests of nobody in particular, with LEAN_AD
     expect((await get(app, '/v1/errors', from(`198.51.100.7, ${network}::9`))).status).toBe(429);
   });
 
+  test('a refused sign-in counts once, with the page that shows its form again', async () => {
+    const body = new URLSearchParams({ email: 'a@example.com', password: 'not the password' });
+    const headers = { ...from('203.0.113.4'), accept: 'text/html', 'sec-fetch-site': 'same-origin' };
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1)
+      statuses.push((await fetch(`${app.url}/auth/login`, { method: 'POST', headers, body })).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 429]);
+  });
+
   test('leave probes, assets and callers with a key alone', async () => {
     const who = from('203.0.113.3');
     await statusesOf(Array.from({ length: 5 }, () => get(app, '/v1/errors', who)));
