@@ -8,7 +8,7 @@ import { AccountMails } from './account-mails';
 import type { AuthenticatedUser } from './local-auth.guard';
 import { VisitorSession } from './visitor-session';
 
-/** Authenticates with email and password; an owner hears of a failed attempt by email. */
+/** Authenticates with email and password, and notifies the account holder of a wrong password by email. */
 @Injectable()
 export class LocalStrategy extends PassportStrategy(Strategy, 'local') {
   constructor(
