@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import passport from 'passport';
-import { type HttpRequest, PageRenderer } from '../../web';
-import { LegalLibrary } from '../public/legal/legal-library';
+import type { HttpRequest } from '../../web';
 import { Directories } from './directories';
 import type { AuthenticatedUser } from './local-auth.guard';
 import { isPasswordSignIn, type LoginForm } from './login.dto';
@@ -14,8 +13,6 @@ import { VisitorSession } from './visitor-session';
 export class DirectoryStrategy extends PassportStrategy(passport.Strategy, 'directory') {
   constructor(
     private readonly directories: Directories,
-    private readonly legal: LegalLibrary,
-    private readonly pages: PageRenderer,
     private readonly visitor: VisitorSession,
   ) {
     super();
@@ -31,19 +28,8 @@ export class DirectoryStrategy extends PassportStrategy(passport.Strategy, 'dire
   }
 
   async validate(request: HttpRequest, form: LoginForm): Promise<AuthenticatedUser> {
-    const { provider = '', user_name: name = '', password, terms } = form;
+    const { provider = '', user_name: name = '', password } = form;
     const { address } = this.visitor.originOf(request);
-    const currentVersion = this.legal.currentTerms;
-    const userId = await this.directories.signIn(
-      provider,
-      { name, password, address },
-      {
-        language: this.pages.localeOf(request),
-        timeZone: this.pages.timeZoneOf(request),
-        acceptedVersion: terms === undefined ? null : currentVersion,
-        currentVersion,
-      },
-    );
-    return { userId };
+    return { identity: await this.directories.authenticate(provider, { name, password, address }) };
   }
 }

@@ -1,12 +1,12 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
+import type { ProvenIdentity } from '../../identity';
 import { fault } from '../../kernel';
 import { FormPipe, localPath, PortalBody, requestOf } from '../../web';
 import { LoginForm } from './login.dto';
 
-export interface AuthenticatedUser {
-  readonly userId: number;
-}
+/** The account of a password, or the identity that a directory has proven. */
+export type AuthenticatedUser = { readonly userId: number } | { readonly identity: ProvenIdentity };
 
 declare module '../../web/http-request' {
   interface HttpRequest {

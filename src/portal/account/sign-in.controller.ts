@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Get, Header, Query, Req, Res, UseGuards } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { SignInService } from '../../identity';
+import { LinkedIdentities, SignInService, type SignUpContext } from '../../identity';
 import { fault } from '../../kernel';
 import {
   Access,
@@ -11,10 +11,12 @@ import {
   type HttpRequest,
   localPath,
   Page,
+  PageRenderer,
   portalHostOf,
   queryOf,
   Responds,
 } from '../../web';
+import { LegalLibrary } from '../public/legal/legal-library';
 import { SignInFlow } from './sign-in-flow';
 import { MailedLinkForm, MailedLinkQuery } from './link-forms';
 import { FormResponder } from './form-responder';
@@ -43,6 +45,9 @@ export class SignInController {
     private readonly visitor: VisitorSession,
     private readonly model: SignInModel,
     private readonly signInFlow: SignInFlow,
+    private readonly identities: LinkedIdentities,
+    private readonly legal: LegalLibrary,
+    private readonly pages: PageRenderer,
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
@@ -63,15 +68,28 @@ export class SignInController {
   @UseGuards(LocalAuthGuard)
   @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
   async enter(
-    @Body() { next }: LoginForm,
+    @Body() form: LoginForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ) {
     if (request.user === undefined) throw fault('invalid_credentials');
-    const destination = next === undefined ? {} : { next };
-    const { userId } = request.user;
+    const userId =
+      'userId' in request.user
+        ? request.user.userId
+        : await this.identities.recognise(request.user.identity, this.signUpContextOf(form, request));
+    const destination = form.next === undefined ? {} : { next: form.next };
     const { to, body } = await this.signInFlow.continueSignIn(userId, request, response, destination);
     return done(to, body);
+  }
+
+  private signUpContextOf({ terms }: LoginForm, request: HttpRequest): SignUpContext {
+    const currentVersion = this.legal.currentTerms;
+    return {
+      language: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      acceptedVersion: terms === undefined ? null : currentVersion,
+      currentVersion,
+    };
   }
 
   /** Ignores requests from other sites, so that they cannot sign a user out. */

@@ -49,6 +49,14 @@ test('a first sign-in needs the terms, and opens an account of no rank', async (
   expect(await accounts()).toHaveLength(1);
 });
 
+test('the entry of an account that a directory opened has the address and the request', async () => {
+  const entries = await app.database.query(
+    `SELECT a.address IS NOT NULL AS address, a.request_id IS NOT NULL AS request
+       FROM activity a JOIN linked_identity l ON l.user_id = a.user_id WHERE a.action = 'account.registered'`,
+  );
+  expect(entries).toEqual([{ address: true, request: true }]);
+});
+
 test('a wrong password and an unknown name are one refusal', async () => {
   const wrong = await enter('ina', 'wrong');
   const unknown = await enter('nobody', 'wrong');
