@@ -52,6 +52,14 @@ test('a first directory sign-in requires the terms and opens an account without 
   expect(await accounts()).toHaveLength(1);
 });
 
+test('activity entry of an account that a directory opened has the address and the request id', async () => {
+  const entries = await app.database.query(
+    `SELECT a.address IS NOT NULL AS address, a.request_id IS NOT NULL AS request
+       FROM activity a JOIN linked_identity l ON l.user_id = a.user_id WHERE a.action = 'account.registered'`,
+  );
+  expect(entries).toEqual([{ address: true, request: true }]);
+});
+
 test('a wrong password and an unknown name get the same refusal', async () => {
   const wrong = await signInWithDirectory('ina', 'wrong');
   const unknown = await signInWithDirectory('nobody', 'wrong');

@@ -48,6 +48,15 @@ describe.each(['true', 'false'])('Anonymous requests, with LEAN_ADAPTER=%s', (le
     expect((await get(app, '/v1/errors', forwardedFrom(`198.51.100.7, ${network}::9`))).status).toBe(429);
   });
 
+  test('count a rejected sign-in once, together with the page that shows its form again', async () => {
+    const body = new URLSearchParams({ email: 'a@example.com', password: 'not the password' });
+    const headers = { ...from('203.0.113.4'), accept: 'text/html', 'sec-fetch-site': 'same-origin' };
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1)
+      statuses.push((await fetch(`${app.url}/auth/login`, { method: 'POST', headers, body })).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 429]);
+  });
+
   test('are not limited for health checks, assets and requests with a key', async () => {
     const forwarded = forwardedFrom('203.0.113.3');
     await statusesOf(Array.from({ length: 5 }, () => get(app, '/v1/errors', forwarded)));
