@@ -1,6 +1,8 @@
 import type { Tx } from '../database';
 import { createHook } from './hook';
 
+// Declared below identity, because billing and catalogue, which take part, cannot import identity.
+
 type ErasureHandler = (tx: Tx, userId: number) => Promise<void>;
 
 /** A method that throws if an account cannot be erased yet. Runs before anything is erased. */
