@@ -50,7 +50,7 @@ describe.each(['true', 'false'])('Anonymous requests, with LEAN_ADAPTER=%s', (le
 
   test('count a rejected sign-in once, together with the page that shows its form again', async () => {
     const body = new URLSearchParams({ email: 'a@example.com', password: 'not the password' });
-    const headers = { ...from('203.0.113.4'), accept: 'text/html', 'sec-fetch-site': 'same-origin' };
+    const headers = { ...forwardedFrom('203.0.113.4'), accept: 'text/html', 'sec-fetch-site': 'same-origin' };
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1)
       statuses.push((await fetch(`${app.url}/auth/login`, { method: 'POST', headers, body })).status);
