@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Controller, Query, UseGuards } from '@nestjs/common';
-import { IsOptional, Matches, Outbox, type OutboxMail, Settings } from '../platform';
-import { Access, DevelopmentGuard, Page } from '../web';
+import { Outbox, type OutboxMail, Settings } from '../platform';
+import { IsOptional, Access, DevelopmentGuard, Page, MatchesFormat } from '../web';
 
 class OutboxQuery {
   @IsOptional()
-  @Matches(/^[\w-]{1,100}$/, 'the id of a mail')
+  @MatchesFormat(/^[\w-]{1,100}$/, 'the id of a mail')
   id?: string;
 
   /** Checked by DevelopmentGuard. */

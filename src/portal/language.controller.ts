@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ProfileService, SessionsService } from '../identity';
-import { IsIn, IsOptional, Matches, Settings } from '../platform';
+import { Settings } from '../platform';
 import { type Locale, locales } from '../views';
 import {
+  IsIn,
+  IsOptional,
   Access,
   Action,
   addCookie,
@@ -14,6 +16,7 @@ import {
   portalHostOf,
   sessionCookieName,
   wantsPage,
+  MatchesFormat,
 } from '../web';
 
 class LanguageForm {
@@ -22,7 +25,7 @@ class LanguageForm {
 
   /** Page to return to; a path of the portal only. */
   @IsOptional()
-  @Matches(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
+  @MatchesFormat(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
   next?: string;
 }
 

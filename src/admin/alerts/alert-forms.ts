@@ -11,11 +11,19 @@ import {
   severities,
   type Severity,
 } from '../../alerts';
-import { nonEmptyLine, line, listOf, matching, oneOf, rowId, trueOrFalse, integer, zone } from '../../kernel';
-import { ParsedBy } from '../../platform';
+import { line, listOf, matching, rowId } from '../../kernel';
 import { type Locale, locales } from '../../views';
-import { IsCursor } from '../../web';
-import { IsFutureTime } from '../pages/fields';
+import {
+  IsCursor,
+  IsFlag,
+  IsFutureTime,
+  IsLine,
+  IsOneOf,
+  IsVerbatimLine,
+  IsWholeNumber,
+  IsZoneName,
+  ParsedBy,
+} from '../../web';
 
 const stateChoices = [...alertStates, 'all'] as const;
 const kindNames = alertKinds.map(({ name }) => name);
@@ -25,122 +33,122 @@ const version = line(64);
 
 export class AlertsQuery {
   /** Defaults to alerts that are not resolved. */
-  @ParsedBy(oneOf(stateChoices).orBlank())
+  @IsOneOf(stateChoices, { optional: true })
   state?: AlertState | 'all';
 
-  @ParsedBy(oneOf(kindNames).orBlank())
+  @IsOneOf(kindNames, { optional: true })
   kind?: AlertKindName;
 
-  @ParsedBy(oneOf(severities).orBlank())
+  @IsOneOf(severities, { optional: true })
   severity?: Severity;
 
   @IsCursor()
   cursor?: string;
 
-  @ParsedBy(oneOf(['json']).orBlank())
+  @IsOneOf(['json'], { optional: true })
   format?: 'json';
 }
 
 export class AcknowledgeForm {
-  @ParsedBy(line(500).orBlank())
+  @IsVerbatimLine(500, { optional: true })
   reason?: string;
 }
 
 const timeOfDay = matching(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'a time of day, like 22:00');
 
 export class AlertSettingsForm {
-  @ParsedBy(zone)
+  @IsZoneName()
   time_zone: string;
 
   /** No quiet hours if both ends are empty. */
-  @ParsedBy(timeOfDay.orNone())
+  @ParsedBy(timeOfDay, { clearable: true })
   quiet_from?: string | null;
 
-  @ParsedBy(timeOfDay.orNone())
+  @ParsedBy(timeOfDay, { clearable: true })
   quiet_to?: string | null;
 
-  @ParsedBy(trueOrFalse)
+  @IsFlag()
   urgent_breaks_quiet: boolean;
 
-  @ParsedBy(integer(0, 720))
+  @IsWholeNumber(0, 720)
   repeat_hours: number;
 
-  @ParsedBy(version.orBlank())
+  @ParsedBy(version, { optional: true })
   version?: string;
 }
 
 /** Only the parameters of the kind are accepted; an omitted parameter keeps its value. */
 export class AlertRuleForm {
-  @ParsedBy(trueOrFalse)
+  @IsFlag()
   enabled: boolean;
 
-  @ParsedBy(parameterFields.first.orBlank())
+  @ParsedBy(parameterFields.first, { optional: true })
   first?: number;
 
-  @ParsedBy(parameterFields.second.orBlank())
+  @ParsedBy(parameterFields.second, { optional: true })
   second?: number;
 
-  @ParsedBy(parameterFields.third.orBlank())
+  @ParsedBy(parameterFields.third, { optional: true })
   third?: number;
 
-  @ParsedBy(parameterFields.percent.orBlank())
+  @ParsedBy(parameterFields.percent, { optional: true })
   percent?: number;
 
-  @ParsedBy(parameterFields.seconds.orBlank())
+  @ParsedBy(parameterFields.seconds, { optional: true })
   seconds?: number;
 
-  @ParsedBy(parameterFields.minutes.orBlank())
+  @ParsedBy(parameterFields.minutes, { optional: true })
   minutes?: number;
 
-  @ParsedBy(parameterFields.hours.orBlank())
+  @ParsedBy(parameterFields.hours, { optional: true })
   hours?: number;
 
-  @ParsedBy(parameterFields.days.orBlank())
+  @ParsedBy(parameterFields.days, { optional: true })
   days?: number;
 
-  @ParsedBy(parameterFields.times.orBlank())
+  @ParsedBy(parameterFields.times, { optional: true })
   times?: number;
 
-  @ParsedBy(parameterFields.dollars.orBlank())
+  @ParsedBy(parameterFields.dollars, { optional: true })
   dollars?: number;
 
   /** Defaults to all channels. */
-  @ParsedBy(listOf(rowId, MAX_CHANNELS).orBlank())
+  @ParsedBy(listOf(rowId, MAX_CHANNELS), { optional: true })
   channels?: number[];
 
-  @IsFutureTime()
+  @IsFutureTime({ clearable: true })
   muted_until?: string | null;
 
-  @ParsedBy(version.orBlank())
+  @ParsedBy(version, { optional: true })
   version?: string;
 }
 
 export class AlertChannelForm {
-  @ParsedBy(nonEmptyLine(100))
+  @IsLine(100)
   name: string;
 
-  @ParsedBy(oneOf(severities))
+  @IsOneOf(severities)
   least_severity: Severity;
 
-  @ParsedBy(oneOf(locales).default('en'))
+  @IsOneOf(locales, { default: 'en' })
   language: Locale;
 
-  @ParsedBy(trueOrFalse.default(true))
+  @IsFlag({ default: true })
   enabled: boolean;
 
-  @ParsedBy(oneOf(audiences).default('owners'))
+  @IsOneOf(audiences, { default: 'owners' })
   audience: Audience;
 
   /** Target of the messages; an empty value keeps the stored address. */
-  @ParsedBy(line(2_048).orBlank())
+  @IsVerbatimLine(2_048, { optional: true })
   url?: string;
 
   /** Signing secret of a webhook or integration key of PagerDuty; an empty value keeps the stored one. */
-  @ParsedBy(line(200).orBlank())
+  @IsVerbatimLine(200, { optional: true })
   key?: string;
 }
 
 export class NewAlertChannelForm extends AlertChannelForm {
-  @ParsedBy(oneOf(channelKinds))
+  @IsOneOf(channelKinds)
   kind: ChannelKind;
 }

@@ -5,39 +5,39 @@ import {
   objectTypes,
   type ObjectType,
 } from '../../audit';
-import { day, dayAfter, fault, line, oneOf, startOfDay } from '../../kernel';
-import { ParsedBy } from '../../platform';
-import { IsCursor } from '../../web';
+import { dayAfter, fault, startOfDay } from '../../kernel';
+import { IsCursor, IfPresent, IsDay, IsOneOf, IsVerbatimLine, ParsedBy } from '../../web';
 
 /** An empty field means no filter. */
 export class AuditLogQuery {
   /** Inclusive day. */
-  @ParsedBy(day.orBlank())
+  @IsDay({ optional: true })
   from?: string;
 
   /** Inclusive day. */
-  @ParsedBy(day.orBlank())
+  @IsDay({ optional: true })
   to?: string;
 
   /** User number, or any part of the actor's name or email address. */
-  @ParsedBy(line(200).orBlank())
+  @IsVerbatimLine(200, { optional: true })
   actor?: string;
 
-  @ParsedBy(loggedAction.orBlank())
+  @ParsedBy(loggedAction, { optional: true })
   action?: LoggedAction;
 
-  @ParsedBy(oneOf(objectTypes).orBlank())
+  @IsOneOf(objectTypes, { optional: true })
   type?: ObjectType;
 
   /** Object id, or any part of the object's name. */
-  @ParsedBy(line(200).orBlank())
+  @IsVerbatimLine(200, { optional: true })
   object?: string;
 
   @IsCursor()
   cursor?: string;
 
   /** Entry whose details are expanded when scripts are not available. */
-  @ParsedBy(line(20).optional())
+  @IfPresent()
+  @IsVerbatimLine(20)
   open?: string;
 }
 

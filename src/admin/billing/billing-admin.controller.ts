@@ -1,5 +1,4 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import {
   BillingOperators,
   BillingReconciliation,
@@ -9,9 +8,13 @@ import {
   readCents,
 } from '../../billing';
 import { UserRegister } from '../../identity';
-import { line, nanoPerCent, platformScope, validationFault, integer } from '../../kernel';
-import { IsIn, IsOptional, IsUUID, Length, MaxLength, ParsedBy } from '../../platform';
+import { nanoPerCent, platformScope, validationFault } from '../../kernel';
 import {
+  IsIn,
+  IsOptional,
+  IsUUID,
+  Length,
+  MaxLength,
   Access,
   Action,
   actorOf,
@@ -23,20 +26,24 @@ import {
   PageRenderer,
   PathText,
   queryOf,
+  IfPresent,
+  IsUserReference,
+  IsVerbatimLine,
+  IsWholeNumber,
+  Trim,
+  type UserReference,
 } from '../../web';
-import { IsUserReference, missingField, type UserReference } from '../pages/fields';
+import { missingField } from '../pages/fields';
 import { billingAdminModel } from './billing-admin-model';
-
-const trimmed = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? value.trim() : value;
 
 class BillingAdminQuery {
   /** Email address, user number, or a payment's id here or at the processor. */
-  @ParsedBy(line(254).optional())
+  @IfPresent()
+  @IsVerbatimLine(254)
   q?: string;
 
   /** Number of days to compare with the processor's list of payments. */
-  @ParsedBy(integer(1, 999).orBlank())
+  @IsWholeNumber(1, 999, { optional: true })
   reconcile?: number;
 
   @IsCursor()
@@ -48,7 +55,7 @@ class BillingAdminQuery {
 }
 
 class ReasonedOperationForm {
-  @Transform(trimmed)
+  @Trim()
   @Length(3, 500)
   reason: string;
 
@@ -75,7 +82,7 @@ class AdjustForm extends ReasonedOperationForm {
 }
 
 class ResolveForm {
-  @Transform(trimmed)
+  @Trim()
   @Length(3, 500)
   reason: string;
 

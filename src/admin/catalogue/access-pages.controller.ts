@@ -8,8 +8,8 @@ import {
   POLICY_MODES,
 } from '../../catalogue';
 import { AdminViewService } from '../../identity';
-import { fault, rowId, versionOf } from '../../kernel';
-import { Database, ParsedBy } from '../../platform';
+import { fault, versionOf } from '../../kernel';
+import { Database } from '../../platform';
 import {
   Access,
   actorOf,
@@ -21,6 +21,7 @@ import {
   Page,
   pathOf,
   queryOf,
+  IsRowId,
 } from '../../web';
 import { blockedModels } from './access.controller';
 import { MODELS_PAGE } from './change-response';
@@ -28,10 +29,10 @@ import { MODELS_PAGE } from './change-response';
 const PAGE_SIZE = 50;
 
 class AccessQuery {
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   org_id?: number;
 
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   dept_id?: number;
 
   @IsFilterText()

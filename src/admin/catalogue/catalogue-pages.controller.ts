@@ -22,8 +22,8 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { formatUsd, line, oneOf, rowId } from '../../kernel';
-import { Database, type Page as Rows, Settings, ParsedBy } from '../../platform';
+import { formatUsd } from '../../kernel';
+import { Database, type Page as Rows, Settings } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { overrideFields, WIRES } from '../../vendors';
 import {
@@ -39,6 +39,10 @@ import {
   pathOf,
   queryOf,
   Redirects,
+  IfPresent,
+  IsOneOf,
+  IsRowId,
+  IsVerbatimLine,
 } from '../../web';
 import { controlsOf } from '../../views';
 import { MODELS_PAGE } from './change-response';
@@ -51,13 +55,14 @@ const PAGE_SIZE = 50;
 const PLATFORM = Access.role('platform_admin');
 
 class CatalogueQuery {
-  @ParsedBy(oneOf(tabs).optional())
+  @IfPresent()
+  @IsOneOf(tabs)
   tab?: Tab;
 
   @IsFilterText()
   q?: string;
 
-  @ParsedBy(oneOf(MODEL_STATES).orBlank())
+  @IsOneOf(MODEL_STATES, { optional: true })
   state?: ModelState;
 
   @IsCursor()
@@ -65,17 +70,18 @@ class CatalogueQuery {
 }
 
 class EditQuery {
-  @ParsedBy(line(2_000).optional())
+  @IfPresent()
+  @IsVerbatimLine(2_000)
   back?: string;
 }
 
 class ModelEditQuery extends EditQuery {
-  @ParsedBy(line(128))
+  @IsVerbatimLine(128)
   model: string;
 }
 
 class ProviderEditQuery extends EditQuery {
-  @ParsedBy(rowId)
+  @IsRowId()
   id: number;
 }
 

@@ -1,7 +1,4 @@
 import { Type } from 'class-transformer';
-import { IfPresent } from '../../web';
-import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
-import { type RateField, RATES } from '../../kernel';
 import {
   ArrayMaxSize,
   IsArray,
@@ -11,21 +8,20 @@ import {
   IsString,
   MaxLength,
   ValidateNested,
+  IfPresent,
+  IsCheckbox,
+  IsInstantText,
+  IsIntBetween,
+  IsLine,
+  IsRepeatedText,
+  IsSettingsObject,
+  IsTextList,
+  IsUsdRate,
   withFields,
-} from '../../platform';
+} from '../../web';
+import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
+import { type RateField, RATES } from '../../kernel';
 import { type FactsOverride, type Wire, WIRES } from '../../vendors';
-import {
-  RepeatedColumn,
-  Flag,
-  Instant,
-  Line,
-  LineOrNone,
-  Repeated,
-  SettingsObject,
-  Usd,
-  Integer,
-  TextList,
-} from './fields';
 
 export const MAX_NAME_LENGTH = 128;
 
@@ -51,7 +47,7 @@ export class VersionedForm extends FromPage {
 }
 
 export class ModelForm extends FromPage {
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   model: string;
 }
 
@@ -60,54 +56,54 @@ export type RateFields = Partial<Record<RateField, string | null>>;
 /** Adds a field for every rate to a form. An omitted rate stays; an empty one clears the rate. */
 function withRates<Form extends new () => object>(form: Form): new () => InstanceType<Form> & RateFields {
   const priced = class extends (form as new () => object) {};
-  for (const { field } of RATES) Usd()(priced.prototype, field);
+  for (const { field } of RATES) IsUsdRate()(priced.prototype, field);
   return priced as new () => InstanceType<Form> & RateFields;
 }
 
 export class PriceForm extends withRates(ModelForm) {
   /** Price that the page showed, 0 for none; a different price in force is a conflict. */
   @IsOptional()
-  @Integer(0, 2_147_483_647)
+  @IsIntBetween(0, 2_147_483_647)
   price_id?: number;
 }
 
 class LaneForm {
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   provider: string;
 
-  @Line(256)
+  @IsLine(256)
   upstream_model: string;
 
-  @Line(64)
+  @IsLine(64)
   region: string;
 
   @IsOptional()
   @IsInt()
-  @Integer(1, 1_000)
+  @IsIntBetween(1, 1_000)
   weight?: number;
 
   @IsOptional()
-  @Integer(0, 2)
+  @IsIntBetween(0, 2)
   retries?: number;
 
   /** Known model whose facts apply, if the lane serves it under a different name. */
-  @LineOrNone(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH, { clearable: true })
   facts?: string | null;
 
   @IsOptional() @IsIn([...WIRES, '']) wire?: Wire | '' | null;
 
   @IsOptional()
-  @Flag()
+  @IsCheckbox()
   enabled?: boolean;
 }
 
 export class ModelChangeForm extends withFields(PriceForm, modelFields) {
   /** Model that serves requests too long for this one. */
-  @LineOrNone(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH, { clearable: true })
   overflow_to?: string | null;
 
   @IsOptional()
-  @SettingsObject()
+  @IsSettingsObject()
   override facts?: FactsOverride;
 
   /** Providers in order of preference, the primary first. */
@@ -118,30 +114,14 @@ export class ModelChangeForm extends withFields(PriceForm, modelFields) {
   @Type(() => LaneForm)
   lanes?: LaneForm[];
 
-  @RepeatedColumn()
-  lane_provider?: string[];
-
-  @RepeatedColumn()
-  lane_model?: string[];
-
-  @RepeatedColumn()
-  lane_region?: string[];
-
-  @RepeatedColumn()
-  lane_weight?: string[];
-
-  @RepeatedColumn()
-  lane_retries?: string[];
-
-  @RepeatedColumn()
-  lane_facts?: string[];
-
-  @RepeatedColumn()
-  lane_wire?: string[];
-
-  @RepeatedColumn()
-  lane_enabled?: string[];
-
+  @IsOptional() @IsRepeatedText(64) lane_provider?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_model?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_region?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_weight?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_retries?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_facts?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_wire?: string[];
+  @IsOptional() @IsRepeatedText(64) lane_enabled?: string[];
   @IsOptional()
   @IsString()
   @MaxLength(64)
@@ -160,16 +140,16 @@ export class StateForm extends ModelForm {
 
 /** Names each model once, with one state for all models or one state each. */
 export class BulkStateForm extends FromPage {
-  @Repeated(500)
+  @IsRepeatedText(500)
   model: string[];
 
-  @Repeated(500)
+  @IsRepeatedText(500)
   @IsIn(MODEL_STATES, { each: true })
   state: ModelState[];
 }
 
 export class RedirectForm extends ModelForm {
-  @LineOrNone(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH, { clearable: true })
   redirect_to?: string | null;
 
   @IsOptional()
@@ -181,11 +161,11 @@ export class RedirectForm extends ModelForm {
 /** Holds either all names in their new order, or one model and its new position. */
 export class OrderForm extends FromPage {
   @IsOptional()
-  @TextList(5_000)
+  @IsTextList(5_000)
   order?: string[];
 
   @IsOptional()
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   model?: string;
 
   @IsOptional()
@@ -194,19 +174,19 @@ export class OrderForm extends FromPage {
 
   /** Counted from one. */
   @IsOptional()
-  @Integer(1, 100_000)
+  @IsIntBetween(1, 100_000)
   position?: number;
 }
 
 export class ReplayForm extends FromPage {
-  @Flag()
+  @IsCheckbox()
   included: boolean;
 }
 
 export class ReasonForm extends FromPage {}
 
 export class AliasForm extends ModelForm {
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   alias: string;
 
   @IsOptional()
@@ -216,32 +196,32 @@ export class AliasForm extends ModelForm {
 }
 
 export class AliasRemovalForm extends FromPage {
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   alias: string;
 
   /** Target of the alias when the page was rendered. */
   @IsOptional()
-  @Line(MAX_NAME_LENGTH)
+  @IsLine(MAX_NAME_LENGTH)
   model?: string;
 }
 
 export class ScheduleForm extends withRates(VersionedForm) {
   /** Schedule to change; a new one is created if omitted. */
   @IsOptional()
-  @Integer(1, 2_147_483_647)
+  @IsIntBetween(1, 2_147_483_647)
   id?: number;
 
   /** Existing price; if omitted, a price is created from the rates. */
   @IsOptional()
-  @Integer(1, 2_147_483_647)
+  @IsIntBetween(1, 2_147_483_647)
   price_id?: number;
 
   @IfPresent()
-  @Instant()
+  @IsInstantText()
   starts_at?: string;
 
   /** No end if omitted. */
   @IsOptional()
-  @Instant()
+  @IsInstantText()
   ends_at?: string | null;
 }

@@ -3,7 +3,7 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService, ModelDetailService, readCurrent } from '../../catalogue';
 import { fault, rejectStale } from '../../kernel';
-import { Database, IsOptional, IsString, MaxLength } from '../../platform';
+import { Database } from '../../platform';
 import {
   type ComparedModel,
   type ComparedProvider,
@@ -14,6 +14,9 @@ import {
 } from '../../routing';
 import { overrideFields } from '../../vendors';
 import {
+  IsOptional,
+  IsString,
+  MaxLength,
   Access,
   Action,
   type ActionResult,
@@ -21,9 +24,10 @@ import {
   PageRenderer,
   PathId,
   wantsPage,
+  IsCheckbox,
+  IsLine,
 } from '../../web';
 import { respondWithChange, pathBack } from './change-response';
-import { Flag, Line } from './fields';
 import { FromPage, ReasonForm } from './forms';
 import { presentModel } from './present';
 
@@ -31,16 +35,16 @@ const PLATFORM = Access.role('platform_admin');
 const PATH = '/dashboard/admin/providers/:provider_id/vendor-models';
 
 class TakeDifferencesForm extends FromPage {
-  @Line(128)
+  @IsLine(128)
   model: string;
 
   /** Provider's name of the model; a model can have several there. */
-  @Line(256)
+  @IsLine(256)
   upstream_model: string;
 
   /** Also applies values that lower the hold for requests. */
   @IsOptional()
-  @Flag()
+  @IsCheckbox()
   lower?: boolean;
 
   /** Version of the displayed differences; without one, all current differences are applied. */

@@ -1,14 +1,23 @@
 import { Transform, Type } from 'class-transformer';
 import type { OversightFilter } from '../../chat';
-import { line } from '../../kernel';
-import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min, ParsedBy } from '../../platform';
-import { IsCursor, IsFilterText } from '../../web';
+import {
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  IsCursor,
+  IsFilterText,
+  IsVerbatimLine,
+} from '../../web';
 
 export class ConversationsQuery {
   @IsFilterText()
   q?: string;
 
-  @ParsedBy(line(256).orBlank())
+  @IsVerbatimLine(256, { optional: true })
   model?: string;
 
   @IsCursor()

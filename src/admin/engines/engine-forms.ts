@@ -1,16 +1,15 @@
-import { line, oneOf, rowId, trueOrFalse, integer } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../autorouter';
+import { IfPresent, IsFlag, IsOneOf, IsRowId, IsVerbatimLine, IsWholeNumber } from '../../web';
 
 export class OrganisationAutorouterForm extends AutoForm {
   /** Defaults to the organisation chosen in the administration's view. */
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   org_id?: number;
 }
 
 export class KeyAutorouterForm extends AutoForm {
-  @ParsedBy(rowId)
+  @IsRowId()
   key_id: number;
 }
 
@@ -51,39 +50,40 @@ const autoFields = [
 ] as const satisfies readonly (keyof AutoForm)[];
 
 export class QualitativeForm extends AutoForm {
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   org_id?: number;
 
-  @ParsedBy(oneOf(availabilities).orBlank())
+  @IsOneOf(availabilities, { optional: true })
   availability?: QualitySettings['availability'];
 
-  @ParsedBy(integer(0, 100).orBlank())
+  @IsWholeNumber(0, 100, { optional: true })
   sampling_percent?: number;
 
-  @ParsedBy(trueOrFalse.orBlank())
+  @IsFlag({ optional: true })
   sample_named?: boolean;
 
-  @ParsedBy(trueOrFalse.orBlank())
+  @IsFlag({ optional: true })
   replay?: boolean;
 
   /** Whole US dollars per calendar month. */
-  @ParsedBy(integer(0, 100_000).orBlank())
+  @IsWholeNumber(0, 100_000, { optional: true })
   monthly_budget?: number;
 
   /** Empty for the most expensive model that the organisation can call. */
-  @ParsedBy(line(200).optional())
+  @IfPresent()
+  @IsVerbatimLine(200)
   judge_model?: string;
 
-  @ParsedBy(integer(0, 30).orBlank())
+  @IsWholeNumber(0, 30, { optional: true })
   content_retention_days?: number;
 
-  @ParsedBy(trueOrFalse.orBlank())
+  @IsFlag({ optional: true })
   redaction?: boolean;
 
   /** Key whose requests `excluded` keeps out of every evaluation. */
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   key_id?: number;
 
-  @ParsedBy(trueOrFalse.orBlank())
+  @IsFlag({ optional: true })
   excluded?: boolean;
 }

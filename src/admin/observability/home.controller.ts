@@ -1,11 +1,20 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { AlertQuery } from '../../alerts';
 import { ChainBreaks } from '../../audit';
-import { atLeast, oneNumberOf } from '../../kernel';
+import { atLeast } from '../../kernel';
 import { BackupScheduler } from '../../backup';
-import { LeanAdapter, Settings, ParsedBy } from '../../platform';
+import { LeanAdapter, Settings } from '../../platform';
 import { Quarantine } from '../../quarantine';
-import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
+import {
+  Access,
+  actorOf,
+  adminScope,
+  Data,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  IsOneNumberOf,
+} from '../../web';
 import { openAlertsCard } from '../alerts/open-alerts';
 import { breakBanner } from '../audit/seal-banner';
 import { quarantineBanner } from '../quarantine/quarantine-banner';
@@ -15,7 +24,7 @@ import { periodNameOf, periods } from './periods';
 import { Traffic, type TrafficReport } from './traffic';
 
 class HomeQuery {
-  @ParsedBy(oneNumberOf(periods).default(24))
+  @IsOneNumberOf(periods, { default: 24 })
   hours: number;
 }
 

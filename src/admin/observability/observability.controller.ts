@@ -1,14 +1,13 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
-import { rowId } from '../../kernel';
 import { KeyRegister, RateLimiter } from '../../keys';
-import { Settings, ParsedBy } from '../../platform';
-import { Access, adminScope, Data, type HttpRequest } from '../../web';
+import { Settings } from '../../platform';
+import { Access, adminScope, Data, type HttpRequest, IsRowId } from '../../web';
 import { PoolHealthQuery } from './pool-health';
 import { TokenLogQuery } from './token-log.form';
 
 class RateStateQuery {
-  @ParsedBy(rowId)
+  @IsRowId()
   key_id: number;
 }
 

@@ -13,16 +13,17 @@ import {
   Page,
   PageRenderer,
   describeScope,
+  IsRowId,
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
-import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
+import { missingField, nanoOf, targetOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import { departmentsPage } from './departments-page';
 import { DepartmentForm, DepartmentParams, NewDepartmentForm, RemovalForm } from './organisation-forms';
 
 class DepartmentsQuery {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 }
 

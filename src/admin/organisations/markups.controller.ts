@@ -1,8 +1,7 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, objectActs } from '../../identity';
-import { formatMultiplier, moment } from '../../kernel';
-import { Matches, ParsedBy } from '../../platform';
+import { formatMultiplier } from '../../kernel';
 import {
   Access,
   Action,
@@ -14,6 +13,8 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  IsMoment,
+  MatchesFormat,
 } from '../../web';
 import { ChangeForm } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -33,14 +34,14 @@ class MarkupForm extends ChangeForm {
         ? value.trim().replace(',', '.')
         : value,
   )
-  @Matches(
+  @MatchesFormat(
     /^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/,
     'a percentage from -100 to 900, like 12.5',
   )
   percent: string;
 
   /** Effective immediately if empty. */
-  @ParsedBy(moment.orBlank())
+  @IsMoment({ optional: true })
   valid_from?: Date;
 }
 

@@ -28,8 +28,10 @@ import {
   okWith,
   Page,
   PageRenderer,
+  parseUserReference,
+  type UserReference,
 } from '../../web';
-import { parseUserReference, type UserReference, confirmationRequired } from '../pages/fields';
+import { confirmationRequired } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
 import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisation-forms';

@@ -1,28 +1,32 @@
-import { line, oneOf, roles, rowId, rowIds, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
-import { IsOptional, IsString, Matches, MaxLength, ParsedBy } from '../../platform';
-import { IfPresent, AllowsOtherProperties } from '../../web';
+import { line, oneOf, roles, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
 import {
-  ChangeForm,
-  IsDollars,
+  IsOptional,
+  IsString,
+  MaxLength,
+  IfPresent,
+  AllowsOtherProperties,
   IsFlag,
-  IsId,
-  IsIdOrNone,
   IsLine,
+  IsRowId,
+  IsRowIdList,
+  IsUsdAmount,
   IsUserReference,
-  AdminListQuery,
+  MatchesFormat,
+  ParsedBy,
   type UserReference,
-} from '../pages/fields';
+} from '../../web';
+import { ChangeForm, AdminListQuery } from '../pages/fields';
 
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const SLUG_FORM = '1 to 63 lowercase letters, digits and hyphens, with a letter or digit at both ends';
 
 export class OrganisationParams {
-  @IsId()
+  @IsRowId()
   org_id: number;
 }
 
 export class DepartmentParams {
-  @IsId()
+  @IsRowId()
   dept_id: number;
 }
 
@@ -32,10 +36,10 @@ export class NewOrganisationForm {
   @IsLine(100)
   name: string;
 
-  @Matches(SLUG, SLUG_FORM)
+  @MatchesFormat(SLUG, SLUG_FORM)
   slug: string;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 
@@ -45,12 +49,14 @@ export class OrganisationChangeForm extends ChangeForm {
   name?: string;
 
   @IfPresent()
-  @Matches(SLUG, SLUG_FORM)
+  @MatchesFormat(SLUG, SLUG_FORM)
   slug?: string;
 
+  @IfPresent()
   @IsFlag()
   billing_exempt?: boolean;
 
+  @IfPresent()
   @IsFlag()
   sso_only?: boolean;
 
@@ -58,13 +64,13 @@ export class OrganisationChangeForm extends ChangeForm {
   unknown_fields?: UnknownFieldMode | null;
 
   /** Maximum sum of the credit limits that the organisation's own administrators can set. */
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   credit_ceiling?: string | null;
 
   @IsUserReference()
   billing_user_id?: UserReference | null;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 
@@ -76,11 +82,11 @@ export class RemovalForm extends ChangeForm {
 }
 
 export class MergeQuery {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   target_org_id?: number | null;
 
   /** Comma-separated ids, or a repeated parameter. */
-  @ParsedBy(rowIds.orBlank())
+  @IsRowIdList({ optional: true })
   source_org_ids?: number[];
 }
 
@@ -92,10 +98,10 @@ export const mergeTextFields = {
 /** `role_` plus a user number sets that user's new role; an empty value keeps the current one. */
 @AllowsOtherProperties({ '^role_\\d{1,10}$': { enum: [...roles, ''] } })
 export class MergeForm {
-  @ParsedBy(rowId)
+  @IsRowId()
   target_org_id: number;
 
-  @ParsedBy(rowIds)
+  @IsRowIdList()
   source_org_ids: number[];
 
   @IsUserReference()
@@ -109,13 +115,13 @@ export class MergeForm {
 }
 
 export class NewDepartmentForm {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 
   @IsLine(100)
   name: string;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 
@@ -124,6 +130,6 @@ export class DepartmentForm extends ChangeForm {
   @IsLine(100)
   name?: string;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }

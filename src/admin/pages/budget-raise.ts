@@ -1,14 +1,15 @@
 import { type Changes, changesOf } from '../../audit';
 import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
 import { formatUsd, instantField, type Nano, invalidField } from '../../kernel';
-import { IsOptional, IsString, MaxLength, type Tx } from '../../platform';
+import { type Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
-import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
+import { ChangeForm, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';
+import { IsOptional, IsString, MaxLength, IsUsdAmount } from '../../web';
 
 /** Raises a budget until an instant; an empty amount ends the current raise. */
 export class BudgetRaiseForm extends ChangeForm {
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   raise_amount?: string | null;
 
   @IsOptional()

@@ -1,31 +1,29 @@
-import { IfPresent } from '../../web';
 import {
-  ChangeForm,
-  IsChoice,
-  IsDollars,
-  IsId,
-  IsIdOrNone,
+  IfPresent,
   IsLine,
+  IsOneOf,
+  IsRowId,
+  IsUsdAmount,
   IsUserReference,
-  AdminListQuery,
   type UserReference,
-} from '../pages/fields';
+} from '../../web';
+import { ChangeForm, AdminListQuery } from '../pages/fields';
 
 export class ProjectParams {
-  @IsId()
+  @IsRowId()
   project_id: number;
 }
 
 export class MemberParams extends ProjectParams {
-  @IsId()
+  @IsRowId()
   user_id: number;
 }
 
 export class ProjectListQuery extends AdminListQuery {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 
-  @IsChoice(['active', 'archived'])
+  @IsOneOf(['active', 'archived'], { optional: true })
   state?: 'active' | 'archived' | null;
 }
 
@@ -33,10 +31,10 @@ export class NewProjectForm {
   @IsLine(100)
   name: string;
 
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 
@@ -48,7 +46,7 @@ export class ProjectForm extends ChangeForm {
   @IsUserReference()
   billing_user_id?: UserReference | null;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 

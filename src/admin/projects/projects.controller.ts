@@ -27,10 +27,11 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  type UserReference,
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
 import { BudgetRaiseForm } from '../pages/budget-raise';
-import { ChangeForm, missingField, nanoOf, type UserReference, targetOf, textOf } from '../pages/fields';
+import { ChangeForm, missingField, nanoOf, targetOf, textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import {
   MemberForm,

@@ -1,23 +1,21 @@
-import { IsIn } from '../../platform';
 import { promotionScopes, type PromotionScope } from '../../billing';
+import { ChangeForm, AdminListQuery } from '../pages/fields';
 import {
-  ChangeForm,
-  IsFutureTime,
-  IsDollars,
+  IsIn,
+  IfPresent,
   IsFlag,
-  IsId,
-  IsIdOrNone,
+  IsFutureTime,
   IsLine,
-  IsOptionalLine,
+  IsRowId,
+  IsUsdAmount,
   IsUserReference,
-  AdminListQuery,
   type UserReference,
-} from '../pages/fields';
+} from '../../web';
 
 export class PromotionListQuery extends AdminListQuery {}
 
 export class PromotionParams {
-  @IsId()
+  @IsRowId()
   grant_id: number;
 }
 
@@ -31,24 +29,25 @@ export class NewPromotionForm {
   @IsUserReference()
   user_id?: UserReference | null;
 
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   amount?: string | null;
 
   /** A date means its first instant in UTC; null for no end. */
-  @IsFutureTime()
+  @IsFutureTime({ clearable: true })
   expires_at?: string | null;
 }
 
 export class PromotionForm extends ChangeForm {
-  @IsOptionalLine(100)
+  @IsLine(100, { optional: true })
   name?: string;
 
-  @IsFutureTime()
+  @IsFutureTime({ clearable: true })
   expires_at?: string | null;
 
+  @IfPresent()
   @IsFlag()
   end?: boolean;
 }

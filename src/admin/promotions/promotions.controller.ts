@@ -12,8 +12,9 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  type UserReference,
 } from '../../web';
-import { missingField, nanoOf, type UserReference, textOf } from '../pages/fields';
+import { missingField, nanoOf, textOf } from '../pages/fields';
 import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
 import { promotionsPage } from './promotions-page';
 

@@ -1,28 +1,27 @@
-import { line, oneOf } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import { groupChoices, type Decisions, type DecisionGroup, decisionGroups } from '../../quarantine';
+import { IsOneOf, IsVerbatimLine } from '../../web';
 
 /** A choice per group; the required groups depend on the quarantined data. */
 export class ReleaseForm {
-  @ParsedBy(oneOf(groupChoices.keys).orBlank())
+  @IsOneOf(groupChoices.keys, { optional: true })
   keys?: Decisions['keys'];
 
-  @ParsedBy(oneOf(groupChoices.journals).orBlank())
+  @IsOneOf(groupChoices.journals, { optional: true })
   journals?: Decisions['journals'];
 
-  @ParsedBy(oneOf(groupChoices.nodes).orBlank())
+  @IsOneOf(groupChoices.nodes, { optional: true })
   nodes?: Decisions['nodes'];
 
-  @ParsedBy(oneOf(groupChoices.payments).orBlank())
+  @IsOneOf(groupChoices.payments, { optional: true })
   payments?: Decisions['payments'];
 
-  @ParsedBy(oneOf(groupChoices.mails).orBlank())
+  @IsOneOf(groupChoices.mails, { optional: true })
   mails?: Decisions['mails'];
 
-  @ParsedBy(oneOf(groupChoices.evaluations).orBlank())
+  @IsOneOf(groupChoices.evaluations, { optional: true })
   evaluations?: Decisions['evaluations'];
 
-  @ParsedBy(oneOf(groupChoices.taps).orBlank())
+  @IsOneOf(groupChoices.taps, { optional: true })
   taps?: Decisions['taps'];
 }
 
@@ -35,6 +34,6 @@ export const decisionsOf = (form: ReleaseForm): Decisions =>
 
 export class KeyForm {
   /** Public id of the key. */
-  @ParsedBy(line(100))
+  @IsVerbatimLine(100)
   key: string;
 }

@@ -1,14 +1,21 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { presentUsage, UsageParameters, UsageQuery, toUsageRequest } from '../../audit';
+import { presentUsage, UsageQuery, toUsageRequest } from '../../audit';
 import { ProfileService } from '../../identity';
-import { fault, rowId } from '../../kernel';
-import { ParsedBy } from '../../platform';
-import { Access, adminScope, Data, type HttpRequest, PageRenderer } from '../../web';
+import { fault } from '../../kernel';
+import {
+  Access,
+  adminScope,
+  Data,
+  type HttpRequest,
+  PageRenderer,
+  IsRowId,
+  UsageParameters,
+} from '../../web';
 
 const MAX_GROUPS = 100;
 
 class UserUsageParameters extends UsageParameters {
-  @ParsedBy(rowId)
+  @IsRowId()
   user_id: number;
 }
 

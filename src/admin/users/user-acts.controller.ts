@@ -10,9 +10,18 @@ import {
   UserRegister,
 } from '../../identity';
 import { invalidField, toJsonNumber } from '../../kernel';
-import { Access, Action, actorOf, adminScope, done, type ActionResult, type HttpRequest } from '../../web';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  type UserReference,
+} from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { missingField, nanoOf, type UserReference, targetOf, confirmationRequired } from '../pages/fields';
+import { missingField, nanoOf, targetOf, confirmationRequired } from '../pages/fields';
 import { SecondFactorResets } from './second-factor-resets.service';
 import { UserBilling } from './user-billing.service';
 import {

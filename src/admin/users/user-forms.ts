@@ -1,19 +1,19 @@
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
-import { budgetPeriods, type BudgetPeriod, oneOf, type UserRole, roles } from '../../kernel';
-import { IsOptional, Length, ParsedBy } from '../../platform';
-import { IsCursor } from '../../web';
+import { budgetPeriods, type BudgetPeriod, type UserRole, roles } from '../../kernel';
 import {
-  ChangeForm,
-  IsChoice,
-  IsDollars,
+  IsOptional,
+  Length,
+  IsCursor,
+  IfPresent,
   IsFlag,
-  IsId,
-  IsIdOrNone,
+  IsLine,
+  IsOneOf,
+  IsRowId,
+  IsUsdAmount,
   IsUserReference,
   type UserReference,
-  AdminListQuery,
-  IsOptionalLine,
-} from '../pages/fields';
+} from '../../web';
+import { ChangeForm, AdminListQuery } from '../pages/fields';
 
 export const settableStatuses = ['pending_verification', 'active', 'suspended', 'archived'] as const;
 export const userTabs = ['overview', 'keys', 'usage', 'billing', 'sessions', 'audit'] as const;
@@ -21,23 +21,23 @@ export const userTabs = ['overview', 'keys', 'usage', 'billing', 'sessions', 'au
 export type UserTab = (typeof userTabs)[number];
 
 export class UserParams {
-  @IsId()
+  @IsRowId()
   user_id: number;
 }
 
 export class UserListQuery extends AdminListQuery {
-  @IsChoice(roles)
+  @IsOneOf(roles, { optional: true })
   role?: UserRole | null;
 
-  @IsChoice(settableStatuses)
+  @IsOneOf(settableStatuses, { optional: true })
   status?: Exclude<UserStatus, 'deleted'> | null;
 
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 }
 
 export class UserPageQuery {
-  @IsChoice(userTabs)
+  @IsOneOf(userTabs, { optional: true })
   tab?: UserTab | null;
 
   @IsCursor()
@@ -54,39 +54,40 @@ export class InvoicePaymentsQuery {
 }
 
 export class RoleForm extends ChangeForm {
-  @ParsedBy(oneOf(roles))
+  @IsOneOf(roles)
   role: UserRole;
 }
 
 export class StatusForm extends ChangeForm {
-  @ParsedBy(oneOf(['active', 'suspended', 'archived'] as const))
+  @IsOneOf(['active', 'suspended', 'archived'])
   status: 'active' | 'suspended' | 'archived';
 }
 
 export class ExemptForm extends ChangeForm {
   /** Toggles the current state if omitted. */
+  @IfPresent()
   @IsFlag()
   billing_exempt?: boolean;
 }
 
 export class CreditLimitForm extends ChangeForm {
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   credit_limit?: string | null;
 }
 
 export class MonthlyBudgetForm extends ChangeForm {
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   monthly_budget?: string | null;
 }
 
 export class BillingConfigForm extends ChangeForm {
-  @ParsedBy(oneOf(billingTypes))
+  @IsOneOf(billingTypes)
   billing_type: BillingType;
 
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   budget?: string | null;
 
-  @IsChoice(budgetPeriods)
+  @IsOneOf(budgetPeriods, { optional: true })
   budget_period?: BudgetPeriod | null;
 
   @IsUserReference()
@@ -94,26 +95,26 @@ export class BillingConfigForm extends ChangeForm {
 }
 
 export class InvoicePaymentForm extends ChangeForm {
-  @IsDollars()
+  @IsUsdAmount({ clearable: true })
   amount?: string | null;
 
   /** Identifies the payment, such as a bank reference. */
-  @IsOptionalLine(120)
+  @IsLine(120, { optional: true })
   reference?: string;
 }
 
 export class InvoicePaymentUndoForm extends ChangeForm {
-  @IsId()
+  @IsRowId()
   payment_id: number;
 }
 
 export class UserOrganisationForm extends ChangeForm {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 }
 
 export class UserDepartmentForm extends ChangeForm {
-  @IsIdOrNone()
+  @IsRowId({ clearable: true })
   department_id?: number | null;
 }
 
@@ -121,6 +122,6 @@ export class UserDepartmentForm extends ChangeForm {
 export class SecondFactorResetForm extends ChangeForm {}
 
 export class HardDeleteForm extends ChangeForm {
-  @IsOptionalLine(254)
+  @IsLine(254, { optional: true })
   confirmation?: string;
 }

@@ -1,23 +1,19 @@
 import { MODEL_PATTERN } from '../../catalogue';
 import {
-  decimal,
   fault,
   nonEmptyLine,
   formatUsd,
-  line,
   matching,
   type Nano,
   nanoPerUsd,
-  trueOrFalse,
   typedDollars,
   type ValidationIssue,
-  integer,
   wordsOf,
 } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import { ROUTER_ALGORITHMS } from '../engine';
 import { autoModes } from './auto-settings';
 import type { AutoSettingsChange } from './auto-settings.store';
+import { IfPresent, IsFlag, IsNumberBetween, IsVerbatimLine, IsWholeNumber, ParsedBy } from '../../web';
 
 const MAX_PATTERNS = 200;
 const MAX_COST: Nano = 1_000n * nanoPerUsd;
@@ -37,42 +33,43 @@ export class AutoForm {
   @ParsedBy(name.withSchema({ enum: ROUTER_ALGORITHMS }))
   algorithm?: string | null;
 
-  @ParsedBy(integer(0, 10).orNone())
+  @IsWholeNumber(0, 10, { clearable: true })
   dial?: number | null;
 
   @ParsedBy(name)
   reference_model?: string | null;
 
   /** A list, or names separated by commas or spaces; `*` stands for any characters. */
-  @ParsedBy(patterns.orNone())
+  @ParsedBy(patterns, { clearable: true })
   include?: string[] | null;
 
-  @ParsedBy(patterns.orNone())
+  @ParsedBy(patterns, { clearable: true })
   exclude?: string[] | null;
 
-  @ParsedBy(decimal(0, 1).orNone())
+  @IsNumberBetween(0, 1, { clearable: true })
   min_quality?: number | null;
 
   /** In US dollars. */
   @ParsedBy(typedDollars.orNone().withSchema({ maximum: Number(MAX_COST / nanoPerUsd) }))
   max_cost_per_request?: Nano | null;
 
-  @ParsedBy(integer(1, 600_000).orNone())
+  @IsWholeNumber(1, 600_000, { clearable: true })
   latency_target_ms?: number | null;
 
-  @ParsedBy(trueOrFalse.orNone())
+  @IsFlag({ clearable: true })
   stickiness?: boolean | null;
 
-  @ParsedBy(integer(1, 1_440).orNone())
+  @IsWholeNumber(1, 1_440, { clearable: true })
   stickiness_minutes?: number | null;
 
   @ParsedBy(name)
   fallback_model?: string | null;
 
-  @ParsedBy(trueOrFalse.orNone())
+  @IsFlag({ clearable: true })
   locked?: boolean | null;
 
-  @ParsedBy(line(64).optional())
+  @IfPresent()
+  @IsVerbatimLine(64)
   version?: string;
 }
 

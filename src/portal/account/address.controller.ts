@@ -1,16 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from '../../platform';
 import { AccountProof, AddressChange, AttemptThrottle, OwnAccountService } from '../../identity';
-import { Access, Action, actorOf, ClientAddress, type HttpRequest, Page } from '../../web';
+import {
+  IsOptional,
+  IsString,
+  MaxLength,
+  Access,
+  Action,
+  actorOf,
+  ClientAddress,
+  type HttpRequest,
+  Page,
+  IsEmailAddress,
+} from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
-import { IsMailAddress } from './fields';
 import { MailedLinkForm, MailedLinkQuery } from './link-forms';
 import { FormResponder } from './form-responder';
 import { SettingsModel } from './settings-model';
 
 class AddressForm {
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 
   /** Empty if the user has no password. */

@@ -12,9 +12,9 @@ import {
   type HttpRequest,
   localPath,
   PageFrames,
+  IsNextPath,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
-import { IsNextPath } from './fields';
 
 class AcceptanceForm {
   @IsNextPath()

@@ -1,5 +1,4 @@
-import { IsOptional } from '../../platform';
-import { IsToken } from './fields';
+import { IsOptional, IsToken } from '../../web';
 
 export class MailedLinkForm {
   @IsToken()

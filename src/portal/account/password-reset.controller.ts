@@ -1,21 +1,30 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from '../../platform';
 import { AttemptThrottle, MIN_PASSWORD_LENGTH, PasswordResetService } from '../../identity';
-import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
+import {
+  IsOptional,
+  Access,
+  Action,
+  ClientAddress,
+  type HttpRequest,
+  Page,
+  IsEmailAddress,
+  IsLine,
+  IsPassword,
+  IsToken,
+} from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
 import { AccountNotices } from './account-notices';
-import { IsLineOrBlank, IsMailAddress, IsPassword, IsToken } from './fields';
 import { FormResponder } from './form-responder';
 import { VisitorSession } from './visitor-session';
 
 class ForgotForm {
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 }
 
 class ForgotQuery {
-  @IsLineOrBlank(20)
+  @IsLine(20, { optional: true })
   sent?: string;
 }
 

@@ -1,23 +1,36 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from '../../platform';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
-import { Access, Action, ClientAddress, type HttpRequest, localPath, Page, PageRenderer } from '../../web';
+import {
+  IsOptional,
+  Access,
+  Action,
+  ClientAddress,
+  type HttpRequest,
+  localPath,
+  Page,
+  PageRenderer,
+  IsEmailAddress,
+  IsLine,
+  IsNextPath,
+  IsPassword,
+  IsTicked,
+  IsToken,
+} from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
-import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked, IsToken } from './fields';
 import { FormResponder } from './form-responder';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { SignUpModel } from './sign-up-model';
 
 class RegisterForm {
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 
   @IsPassword()
   password: string;
 
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   display_name?: string;
 
   @IsTicked()
@@ -25,11 +38,11 @@ class RegisterForm {
 }
 
 class SignUpQuery {
-  @IsLineOrBlank(20)
+  @IsLine(20, { optional: true })
   notice?: string;
 
   @IsOptional()
-  @IsMailAddress()
+  @IsEmailAddress()
   email?: string;
 
   @IsNextPath()
@@ -46,12 +59,12 @@ class VerifyQuery {
   @IsToken()
   token?: string;
 
-  @IsLineOrBlank(20)
+  @IsLine(20, { optional: true })
   sent?: string;
 }
 
 class ResendForm {
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 }
 

@@ -2,8 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { encode } from 'uqr';
 import { AccountProof, OwnAccountService, Passkeys, SecondFactors } from '../../identity';
-import { IsOptional, IsString, MaxLength, Settings } from '../../platform';
+import { Settings } from '../../platform';
 import {
+  IsOptional,
+  IsString,
+  MaxLength,
   Access,
   Action,
   actorOf,
@@ -12,12 +15,14 @@ import {
   type HttpRequest,
   Page,
   portalHostOf,
+  IsLine,
+  IsPasskeyCredential,
+  IsTicked,
 } from '../../web';
 import { AccountNotices } from './account-notices';
 import { SignInFlow } from './sign-in-flow';
-import { IsLine, IsTicked } from './fields';
 import { FormResponder } from './form-responder';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
+import { passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
 import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { trustedCookie } from './visitor-session';
 
@@ -33,7 +38,7 @@ class ChallengeForm extends CodeForm {
 }
 
 class PasskeyForm {
-  @IsCredential()
+  @IsPasskeyCredential()
   credential: string;
 }
 

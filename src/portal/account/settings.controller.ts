@@ -1,9 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
-import { fault, oneOf, zone } from '../../kernel';
+import { fault } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import {
+  IsIn,
+  IsOptional,
+  IsString,
+  IsUUID,
+  MaxLength,
   Access,
   Action,
   actorOf,
@@ -15,11 +20,14 @@ import {
   okWith,
   Page,
   AllowsOtherProperties,
+  IsLine,
+  IsOneOf,
+  IsPassword,
+  IsZoneName,
 } from '../../web';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength, Settings, ParsedBy } from '../../platform';
+import { Settings } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
-import { IsLine, IsPassword } from './fields';
 import { type FormResult, FormResponder, type FormView } from './form-responder';
 import { SettingsModel } from './settings-model';
 import { VisitorSession } from './visitor-session';
@@ -29,11 +37,11 @@ class ProfileForm {
   @IsLine(100)
   display_name?: string;
 
-  @ParsedBy(oneOf(locales).orBlank())
+  @IsOneOf(locales, { optional: true })
   preferred_language?: Locale;
 
   /** Accepts any alias of a time zone and stores its current name. */
-  @ParsedBy(zone.orBlank())
+  @IsZoneName({ optional: true })
   time_zone?: string;
 }
 

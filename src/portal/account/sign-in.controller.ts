@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { ValidateIf } from '../../platform';
 import { ActivityLog } from '../../audit';
 import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
 import {
+  ValidateIf,
   Access,
   Action,
   Audited,
@@ -15,12 +15,16 @@ import {
   portalHostOf,
   queryOf,
   Responds,
+  IsEmailAddress,
+  IsLine,
+  IsNextPath,
+  IsPassword,
+  IsTicked,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails } from './account-mails';
 import { SignInFlow } from './sign-in-flow';
 import { Directories } from './directories';
-import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked } from './fields';
 import { MailedLinkForm, MailedLinkQuery } from './link-forms';
 import { FormResponder } from './form-responder';
 import { PasswordStrategy } from './password-strategy';
@@ -32,7 +36,7 @@ const isPasswordSignIn = ({ provider }: { readonly provider?: string }): boolean
 
 class LoginForm {
   @ValidateIf(isPasswordSignIn)
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 
   @IsPassword()
@@ -42,10 +46,10 @@ class LoginForm {
   next?: string;
 
   /** Directory of an extension; absent for a sign-in with email and password. */
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   provider?: string;
 
-  @IsLineOrBlank(254)
+  @IsLine(254, { optional: true })
   user_name?: string;
 
   /** Required at the first sign-in, which creates the account. */
@@ -57,10 +61,10 @@ class LoginQuery {
   @IsNextPath()
   next?: string;
 
-  @IsLineOrBlank(40)
+  @IsLine(40, { optional: true })
   notice?: string;
 
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   with?: string;
 }
 

@@ -1,11 +1,9 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { TelemetryContent } from '../../identity';
-import { trueOrFalse } from '../../kernel';
-import { ParsedBy } from '../../platform';
-import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, IsFlag } from '../../web';
 
 class ContentForm {
-  @ParsedBy(trueOrFalse)
+  @IsFlag()
   enabled: boolean;
 }
 

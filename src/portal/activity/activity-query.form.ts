@@ -1,17 +1,16 @@
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
-import { line, oneNumberOf, oneOf, type Period } from '../../kernel';
-import { ParsedBy } from '../../platform';
-import { IsCursor, IsFilterText } from '../../web';
+import { type Period } from '../../kernel';
+import { IsCursor, IsFilterText, IfPresent, IsOneNumberOf, IsOneOf, IsVerbatimLine } from '../../web';
 import { DEFAULT_DAYS } from '../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
 
 /** Query of the activity page. An empty field means no filter. */
 export class ActivityPageQuery {
-  @ParsedBy(oneNumberOf(periods).default(DEFAULT_DAYS))
+  @IsOneNumberOf(periods, { default: DEFAULT_DAYS })
   days: number;
 
-  @ParsedBy(oneOf(objectTypes).orBlank())
+  @IsOneOf(objectTypes, { optional: true })
   type?: ObjectType;
 
   @IsFilterText()
@@ -21,7 +20,8 @@ export class ActivityPageQuery {
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */
-  @ParsedBy(line(20).optional())
+  @IfPresent()
+  @IsVerbatimLine(20)
   open?: string;
 }
 

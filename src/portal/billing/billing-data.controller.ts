@@ -13,8 +13,8 @@ import {
   Payments,
   topUpCents,
 } from '../../billing';
-import { fault, nanoPerCent, toJsonNumber, trueOrFalse, integer } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { fault, nanoPerCent, toJsonNumber } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
@@ -26,12 +26,16 @@ import {
   PathId,
   PathText,
   presentPage,
+  IfPresent,
+  IsFlag,
+  IsWholeNumber,
+  ParsedBy,
 } from '../../web';
 import { centsField, centsWithin, isJson, MAX_CENTS, fieldError, topUpAmount } from './amount-field';
 import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
 
 class PaymentListQuery {
-  @ParsedBy(integer(1, 200).default(50))
+  @IsWholeNumber(1, 200, { default: 50 })
   limit: number;
 
   @IsCursor()
@@ -41,17 +45,21 @@ class PaymentListQuery {
 /** Amounts are read from the raw text; see `centsField`. */
 class AutomaticTopUpForm {
   /** Browsers do not send an unchecked box. */
-  @ParsedBy(trueOrFalse.optional())
+  @IfPresent()
+  @IsFlag()
   enabled?: boolean;
 
-  @ParsedBy(centsWithin(0n, MAX_CENTS).optional())
+  @IfPresent()
+  @ParsedBy(centsWithin(0n, MAX_CENTS))
   threshold?: unknown;
 
-  @ParsedBy(topUpAmount.optional())
+  @IfPresent()
+  @ParsedBy(topUpAmount)
   amount?: unknown;
 
   /** At least the amount and its fee. */
-  @ParsedBy(centsWithin(MIN_TOP_UP_CENTS, MAX_CENTS).optional())
+  @IfPresent()
+  @ParsedBy(centsWithin(MIN_TOP_UP_CENTS, MAX_CENTS))
   monthly_ceiling?: unknown;
 }
 

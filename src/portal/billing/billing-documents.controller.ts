@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { BillingAccounts, Payments, type Statement, WalletHistory } from '../../billing';
-import { day, fault, isUuid, oneOf, rowId } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { fault, isUuid } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   Csv,
@@ -13,6 +13,10 @@ import {
   Page,
   PageRenderer,
   PathText,
+  IfPresent,
+  IsDay,
+  IsOneOf,
+  IsRowId,
 } from '../../web';
 import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents';
 import { presentStatement, statementColumns, buildStatementLines } from './statement-lines';
@@ -20,21 +24,23 @@ import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletPartyService } from './wallet-party.service';
 
 class StatementSpanQuery {
-  @ParsedBy(day.orBlank())
+  @IsDay({ optional: true })
   from?: string;
 
   /** Last day, inclusive. */
-  @ParsedBy(day.orBlank())
+  @IsDay({ optional: true })
   to?: string;
 
   /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
+  @IfPresent()
+  @IsOneOf(['1'])
   own?: string;
 }
 
 class StatementFileQuery extends StatementSpanQuery {
   /** Another wallet, for those allowed to read its documents. */
-  @ParsedBy(rowId.optional())
+  @IfPresent()
+  @IsRowId()
   wallet?: number;
 }
 

@@ -9,8 +9,8 @@ import {
   Payments,
   WalletHistory,
 } from '../../billing';
-import { atLeast, fault, isUuid, line, oneOf, uuid } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { atLeast, fault, isUuid, uuid } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   actorOf,
@@ -22,6 +22,10 @@ import {
   listPage,
   Page,
   PageRenderer,
+  IfPresent,
+  IsOneOf,
+  IsVerbatimLine,
+  ParsedBy,
 } from '../../web';
 import { ledgerFile, ledgerList } from './ledger-model';
 import { type InvoiceOverview, overviewModel } from './billing-overview-model';
@@ -29,17 +33,21 @@ import { billingTabs, modeBanner, paymentFile, paymentList } from './payments-mo
 import { WalletPartyService, type WalletParty } from './wallet-party.service';
 
 class BillingOverviewQuery {
-  @ParsedBy(line(20).optional())
+  @IfPresent()
+  @IsVerbatimLine(20)
   amount?: string;
 
-  @ParsedBy(line(10).optional())
+  @IfPresent()
+  @IsVerbatimLine(10)
   cancelled?: string;
 
-  @ParsedBy(line(10).optional())
+  @IfPresent()
+  @IsVerbatimLine(10)
   card?: string;
 
   /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
+  @IfPresent()
+  @IsOneOf(['1'])
   own?: string;
 }
 
@@ -48,7 +56,8 @@ class BillingListQuery {
   cursor?: string;
 
   /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
+  @IfPresent()
+  @IsOneOf(['1'])
   own?: string;
 }
 

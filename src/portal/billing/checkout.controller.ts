@@ -3,7 +3,6 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { Checkout, PaymentProcessor } from '../../billing';
 import { fromUnknown } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import {
   Access,
   Action,
@@ -14,6 +13,7 @@ import {
   okWith,
   PageRenderer,
   wantsPage,
+  ParsedBy,
 } from '../../web';
 import { topUpAmount, topUpField, topUpNumber } from './amount-field';
 import { modeBanner } from './payments-model';

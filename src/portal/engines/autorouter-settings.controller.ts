@@ -1,9 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { fault, rowId, versionOf } from '../../kernel';
+import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
 import {
   type AutoAudience,
   AutoForm,
@@ -15,13 +14,22 @@ import {
   presentAutoSettings,
   readAutoForm,
 } from '../../autorouter';
-import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, viewScope } from '../../web';
+import {
+  Access,
+  Action,
+  actorOf,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  viewScope,
+  IsRowId,
+} from '../../web';
 
 const audit = 'autorouter.changed';
 const pagePath = '/dashboard/autorouter';
 
 class OwnKeyAutoForm extends AutoForm {
-  @ParsedBy(rowId)
+  @IsRowId()
   key_id: number;
 }
 

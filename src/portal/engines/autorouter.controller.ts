@@ -2,9 +2,8 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { parseUsd, resolvePeriod, type Scope, integer } from '../../kernel';
+import { parseUsd, resolvePeriod, type Scope } from '../../kernel';
 import { keyIdField, KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
 import {
   AutoSettingsStore,
   AutoStates,
@@ -30,6 +29,9 @@ import {
   Page,
   PageRenderer,
   viewScope,
+  IfPresent,
+  IsWholeNumber,
+  ParsedBy,
 } from '../../web';
 import { DEFAULT_DAYS } from '../lists/periods';
 import { type AutorouterData, emptyScores, type ScoreData } from './autorouter-data';
@@ -41,12 +43,13 @@ const MAX_DAYS = 365;
 const MAX_KEYS = 100;
 
 class AutorouterQuery {
-  @ParsedBy(integer(1, MAX_DAYS).default(DEFAULT_DAYS))
+  @IsWholeNumber(1, MAX_DAYS, { default: DEFAULT_DAYS })
   days: number;
 }
 
 class AutorouterPageQuery extends AutorouterQuery {
-  @ParsedBy(keyIdField.optional())
+  @IfPresent()
+  @ParsedBy(keyIdField)
   key?: number | string;
 }
 

@@ -1,8 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
-import { line, oneOf, rowId } from '../../kernel';
-import { Database, ParsedBy } from '../../platform';
+import { line } from '../../kernel';
+import { Database } from '../../platform';
 import {
   Access,
   Action,
@@ -12,13 +12,17 @@ import {
   type HttpRequest,
   localPath,
   type Notice,
+  IsOneOf,
+  IsRowId,
+  IsVerbatimLine,
+  ParsedBy,
 } from '../../web';
 
 const next = line(2_000).orBlank();
 
 class AdminModeForm {
   /** Toggles the view if absent. */
-  @ParsedBy(oneOf(['on', 'off'] as const).orBlank())
+  @IsOneOf(['on', 'off'], { optional: true })
   admin_mode?: 'on' | 'off';
 
   @ParsedBy(next)
@@ -27,11 +31,11 @@ class AdminModeForm {
 
 class AdminViewOrganisationForm {
   /** Empty for all organisations. */
-  @ParsedBy(rowId.orNone())
+  @IsRowId({ clearable: true })
   org_id?: number | null;
 
   /** Legacy parameter: the organisation's slug. */
-  @ParsedBy(line(63).orBlank())
+  @IsVerbatimLine(63, { optional: true })
   domain?: string;
 
   @ParsedBy(next)

@@ -1,8 +1,19 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from '../../platform';
 import { type HelpPage, PersonalSettings, objectActs } from '../../identity';
 import { atLeast } from '../../kernel';
-import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, localPath } from '../../web';
+import {
+  IsIn,
+  IsOptional,
+  IsString,
+  MaxLength,
+  Access,
+  Action,
+  actorOf,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  localPath,
+} from '../../web';
 
 class HelpForm {
   /** `open` restores the explanation. */

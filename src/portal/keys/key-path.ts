@@ -1,9 +1,8 @@
-import { rowId } from '../../kernel';
 import { keyIdField } from '../../keys';
-import { ParsedBy } from '../../platform';
+import { IsRowId, ParsedBy } from '../../web';
 
 export class KeyPath {
-  @ParsedBy(rowId)
+  @IsRowId()
   key_id: number;
 }
 

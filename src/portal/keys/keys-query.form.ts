@@ -1,16 +1,14 @@
-import { oneOf, rowId } from '../../kernel';
 import { type KeyFilter, type DisplayStatus, displayStatuses } from '../../keys';
-import { ParsedBy } from '../../platform';
-import { IsCursor, IsFilterText } from '../../web';
+import { IsCursor, IsFilterText, IsOneOf, IsRowId } from '../../web';
 
 export class KeysQuery {
-  @ParsedBy(oneOf(displayStatuses).orBlank())
+  @IsOneOf(displayStatuses, { optional: true })
   status?: DisplayStatus;
 
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   project?: number;
 
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   organisation?: number;
 
   @IsFilterText()

@@ -4,7 +4,7 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { fault, isUuid, line, invalidField, rejectInvalidFields, type Scope } from '../../kernel';
+import { fault, isUuid, invalidField, rejectInvalidFields, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   KeyRegister,
@@ -13,7 +13,7 @@ import {
   presentPortalIssued,
   readNewKey,
 } from '../../keys';
-import { Settings, ParsedBy } from '../../platform';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
@@ -25,6 +25,8 @@ import {
   Page,
   PageRenderer,
   wantsPage,
+  IfPresent,
+  IsVerbatimLine,
 } from '../../web';
 import { createKeyBody, createKeyPage } from './key-bodies';
 import { toApiBody, emptyKey, type KeyFormValues } from './key-form';
@@ -35,7 +37,8 @@ import { AuditedKeys } from './audited-keys';
 
 class NewKeyQuery {
   /** Model preselected by a link from the model list. */
-  @ParsedBy(line(200).optional())
+  @IfPresent()
+  @IsVerbatimLine(200)
   model?: string;
 }
 

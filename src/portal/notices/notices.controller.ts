@@ -1,9 +1,11 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
 import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
-import { ArrayMaxSize, Database, IsArray, IsIn } from '../../platform';
+import { Database } from '../../platform';
 import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
   Access,
   Action,
   actorOf,
@@ -12,6 +14,7 @@ import {
   type HttpRequest,
   Page,
   PageRenderer,
+  WrapInList,
 } from '../../web';
 
 /** Stands for an empty selection, because browsers do not send unchecked boxes. */
@@ -19,7 +22,7 @@ const NONE = 'none';
 
 class NoticesForm {
   /** Topics the user wants notices about; all others are muted. */
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @WrapInList()
   @IsArray()
   @ArrayMaxSize(20)
   @IsIn([...noticeTopics, NONE], { each: true })

@@ -3,9 +3,8 @@ import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { type Actor, atLeast, oneNumberOf, periodBefore, resolvePeriod, type Scope } from '../../kernel';
+import { type Actor, atLeast, periodBefore, resolvePeriod, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
 import { requestSnippets } from '../../views';
 import {
   Access,
@@ -16,6 +15,7 @@ import {
   Page,
   PageRenderer,
   viewScope,
+  IsOneNumberOf,
 } from '../../web';
 import { DEFAULT_DAYS } from '../lists/periods';
 import { PersonalNotices } from '../notices/personal-notices';
@@ -35,7 +35,7 @@ const MAX_BUDGET_BANNERS = 5;
 const LATENCY_SAMPLE_SIZE = 1_000;
 
 class OverviewQuery {
-  @ParsedBy(oneNumberOf(overviewPeriods).default(DEFAULT_DAYS))
+  @IsOneNumberOf(overviewPeriods, { default: DEFAULT_DAYS })
   days: number;
 }
 

@@ -1,6 +1,6 @@
-import { IsIn, IsOptional, Matches } from '../../platform';
 import { parseUsdPerMillion } from '../../kernel';
 import type { PublicModel } from './public-models';
+import { IsIn, IsOptional, MatchesFormat } from '../../web';
 
 export const modelSorts = ['name', 'owner', 'context', 'input', 'output'] as const;
 type ModelSort = (typeof modelSorts)[number];
@@ -11,28 +11,28 @@ const filterPattern = /^[\w./:-]{0,100}$/;
 
 export class PublicModelQuery {
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
+  @MatchesFormat(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
   @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
+  @MatchesFormat(filterPattern, 'up to 100 letters, digits and . / : _ -')
   kind?: string;
 
   @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
+  @MatchesFormat(filterPattern, 'up to 100 letters, digits and . / : _ -')
   modality?: string;
 
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
+  @MatchesFormat(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   provider?: string;
 
   @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
+  @MatchesFormat(filterPattern, 'up to 100 letters, digits and . / : _ -')
   region?: string;
 
   /** In dollars per million input tokens. */
   @IsOptional()
-  @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/, 'an amount of US dollars, like 0.05')
+  @MatchesFormat(/^(\d{1,6}(\.\d{1,6})?)?$/, 'an amount of US dollars, like 0.05')
   max_price?: string;
 
   @IsOptional()
@@ -44,7 +44,7 @@ export class PublicModelQuery {
   sort?: string;
 
   @IsOptional()
-  @Matches(/^[1-9]\d{0,3}$/, 'a whole number from 1 to 9999')
+  @MatchesFormat(/^[1-9]\d{0,3}$/, 'a whole number from 1 to 9999')
   page?: string;
 
   @IsOptional()

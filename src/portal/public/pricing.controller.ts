@@ -1,9 +1,8 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsOptional, Length } from '../../platform';
 import { MIN_TOP_UP_CENTS, MAX_TOP_UP_CENTS, readTopUpCents, topUpOf } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { nanoPerCent } from '../../kernel';
-import { Access, Page } from '../../web';
+import { IsOptional, Length, Access, Page } from '../../web';
 import { publicModels } from './public-models';
 
 class PricingQuery {

@@ -1,9 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsUUID } from '../../platform';
 import { RequestLogQuery } from '../../audit';
 import { fault } from '../../kernel';
 import { AnswerFeedback, thumbs } from '../../quality';
-import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
+import { IsIn, IsUUID, Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
 import { findAnsweredRequest, OwnThumbs } from './own-thumbs';
 
 const verdicts = [...thumbs, 'none'] as const;

@@ -1,14 +1,7 @@
-import {
-  periodOf,
-  RecordParameters,
-  type RequestLogFilter,
-  type StatusClass,
-  statusClasses,
-  zoneOf,
-} from '../../audit';
-import { cursor, line, matching, oneOf, parseUsd, uuid, integer } from '../../kernel';
+import { periodOf, type RequestLogFilter, type StatusClass, statusClasses, zoneOf } from '../../audit';
+import { cursor, matching, parseUsd, uuid } from '../../kernel';
 import { keyIdField } from '../../keys';
-import { ParsedBy } from '../../platform';
+import { IsOneOf, IsVerbatimLine, IsWholeNumber, ParsedBy, RecordParameters } from '../../web';
 
 export const optionalColumns = [
   'request_id',
@@ -26,53 +19,53 @@ export type OptionalColumn = (typeof optionalColumns)[number];
 
 /** The filters of the request log. */
 export class RequestLogParameters extends RecordParameters {
-  @ParsedBy(line(256).orBlank())
+  @IsVerbatimLine(256, { optional: true })
   requested_model?: string;
 
-  @ParsedBy(oneOf(statusClasses).orBlank())
+  @IsOneOf(statusClasses, { optional: true })
   status?: StatusClass;
 
-  @ParsedBy(matching(/^[a-z0-9_.-]{1,64}$/, 'a code of an error').orBlank())
+  @ParsedBy(matching(/^[a-z0-9_.-]{1,64}$/, 'a code of an error'), { optional: true })
   code?: string;
 
-  @ParsedBy(oneOf(['yes']).orBlank())
+  @IsOneOf(['yes'], { optional: true })
   failover?: 'yes';
 
   /** In US dollars. */
-  @ParsedBy(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05').orBlank())
+  @ParsedBy(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05'), { optional: true })
   min_cost?: string;
 
   /** In milliseconds. */
-  @ParsedBy(integer(0, 999_999_999).orBlank())
+  @IsWholeNumber(0, 999_999_999, { optional: true })
   min_latency?: number;
 
-  @ParsedBy(line(256).orBlank())
+  @IsVerbatimLine(256, { optional: true })
   session?: string;
 
-  @ParsedBy(uuid.orBlank())
+  @ParsedBy(uuid, { optional: true })
   request_id?: string;
 
   /** The client's own id. */
-  @ParsedBy(line(128).orBlank())
+  @IsVerbatimLine(128, { optional: true })
   client_request_id?: string;
 }
 
 export class RequestLogPageQuery extends RequestLogParameters {
-  @ParsedBy(keyIdField.orBlank())
+  @ParsedBy(keyIdField, { optional: true })
   key?: number | string;
 
   /** Comma-separated names of optional columns. */
-  @ParsedBy(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
+  @ParsedBy(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between'), { optional: true })
   columns?: string;
 
-  @ParsedBy(oneOf(['on']).orBlank())
+  @IsOneOf(['on'], { optional: true })
   live?: 'on';
 
   /** The request whose details are open; scripts open them in place. */
-  @ParsedBy(uuid.orBlank())
+  @ParsedBy(uuid, { optional: true })
   open?: string;
 
-  @ParsedBy(cursor.orBlank())
+  @ParsedBy(cursor, { optional: true })
   cursor?: string;
 }
 

@@ -3,7 +3,6 @@ import {
   presentUsage,
   usageFileColumns,
   usageFileRows,
-  UsageParameters,
   UsageQuery,
   type UsageRequest,
   toUsageRequest,
@@ -20,6 +19,7 @@ import {
   Page,
   PageRenderer,
   viewScope,
+  UsageParameters,
 } from '../../web';
 import { KeyRegister } from '../../keys';
 import { resolveKeyId } from '../lists/resolve-key-id';

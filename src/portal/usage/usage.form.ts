@@ -1,15 +1,13 @@
-import { UsageFilters } from '../../audit';
-import { oneOf } from '../../kernel';
 import { keyIdField } from '../../keys';
-import { ParsedBy } from '../../platform';
+import { IsOneOf, ParsedBy, UsageFilters } from '../../web';
 
 export const measures = ['cost', 'tokens', 'requests', 'errors', 'latency', 'p95'] as const;
 export type UsageMeasure = (typeof measures)[number];
 
 export class UsagePageQuery extends UsageFilters {
-  @ParsedBy(oneOf(measures).orBlank())
+  @IsOneOf(measures, { optional: true })
   measure?: UsageMeasure;
 
-  @ParsedBy(keyIdField.orBlank())
+  @ParsedBy(keyIdField, { optional: true })
   key?: number | string;
 }

@@ -1,22 +1,21 @@
-import { Transform, Type } from 'class-transformer';
-import { line } from '../../kernel';
+import { Type } from 'class-transformer';
+import { thumbs } from '../../quality';
 import {
   ArrayMaxSize,
   IsArray,
   IsBase64,
-  IsBoolean,
   IsIn,
   IsNotEmpty,
   IsOptional,
   IsString,
   IsUUID,
-  Matches,
   MaxLength,
-  ParsedBy,
   ValidateNested,
-} from '../../platform';
-import { thumbs } from '../../quality';
-import { IsCursor } from '../../web';
+  IsCursor,
+  IsBooleanText,
+  IsVerbatimLine,
+  MatchesFormat,
+} from '../../web';
 
 export const verdicts = [...thumbs, 'none'] as const;
 export const fileTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'text/plain'] as const;
@@ -28,10 +27,6 @@ const MAX_MESSAGE_LENGTH = 200_000;
 export const MAX_TURN_BYTES = MAX_FILES * MAX_FILE_LENGTH + 2_000_000;
 const MAX_TITLE_LENGTH = 120;
 const MAX_MODEL_LENGTH = 256;
-
-/** Converts the texts of forms; API clients send booleans. */
-const Flag = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
 
 export class ConversationListQuery {
   @IsCursor()
@@ -47,13 +42,13 @@ export class WebchatQuery {
   list?: string;
 
   /** Searches the titles of the list. */
-  @ParsedBy(line(100).orBlank())
+  @IsVerbatimLine(100, { optional: true })
   q?: string;
 }
 
 /** Rates a reply; `none` removes the rating. */
 export class AnswerFeedbackForm {
-  @Matches(/^[1-9]\d{0,17}$/, 'the id of a message, in digits')
+  @MatchesFormat(/^[1-9]\d{0,17}$/, 'the id of a message, in digits')
   message: string;
 
   @IsIn(verdicts)
@@ -61,7 +56,7 @@ export class AnswerFeedbackForm {
 }
 
 export class NewConversationForm {
-  @ParsedBy(line(MAX_TITLE_LENGTH).orBlank())
+  @IsVerbatimLine(MAX_TITLE_LENGTH, { optional: true })
   title?: string;
 
   @IsOptional()
@@ -90,7 +85,7 @@ export class ConversationModelForm {
 }
 
 export class ConversationTitleForm {
-  @ParsedBy(line(MAX_TITLE_LENGTH))
+  @IsVerbatimLine(MAX_TITLE_LENGTH)
   title: string;
 }
 
@@ -128,13 +123,11 @@ export class ChatTurnForm {
   turn?: string;
 
   @IsOptional()
-  @Flag()
-  @IsBoolean()
+  @IsBooleanText()
   stream?: boolean;
 
   /** Sends the last message again, as a new request. */
   @IsOptional()
-  @Flag()
-  @IsBoolean()
+  @IsBooleanText()
   retry?: boolean;
 }

@@ -1,4 +1,4 @@
-import { Transform } from 'class-transformer';
+import { FromPage } from '../forms';
 import {
   ArrayMaxSize,
   IsArray,
@@ -8,9 +8,10 @@ import {
   IsUUID,
   MaxLength,
   MinLength,
-} from '../../../platform';
-import { Flag, TextList } from '../fields';
-import { FromPage } from '../forms';
+  IsCheckbox,
+  IsTextList,
+  WrapInList,
+} from '../../../web';
 
 export const IMPORT_FORMATS = ['gateway-yaml', 'litellm-prices', 'models-dev'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
@@ -33,15 +34,15 @@ export class ImportForm {
   content?: string;
 
   @IsOptional()
-  @TextList(100)
+  @IsTextList(100)
   providers?: string[];
 
   @IsOptional()
-  @TextList(2_000, 256)
+  @IsTextList(2_000, 256)
   only?: string[];
 
   @IsOptional()
-  @Flag()
+  @IsCheckbox()
   overwrite?: boolean;
 }
 
@@ -62,7 +63,7 @@ export class ApplyForm extends FromPage {
   extent?: 'all' | 'chosen';
 
   /** Names as displayed, such as `model gpt-large`. */
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @WrapInList()
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_ROWS)

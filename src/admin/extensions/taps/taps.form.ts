@@ -1,21 +1,21 @@
-import { cursor, line, rowId } from '../../../kernel';
-import { ParsedBy } from '../../../platform';
+import { cursor } from '../../../kernel';
+import { IsRowId, IsVerbatimLine, ParsedBy } from '../../../web';
 
 export class TapsQuery {
-  @ParsedBy(line(100).orBlank())
+  @IsVerbatimLine(100, { optional: true })
   tap?: string;
 
-  @ParsedBy(cursor.orBlank())
+  @ParsedBy(cursor, { optional: true })
   cursor?: string;
 }
 
 export class TapForm {
-  @ParsedBy(line(100))
+  @IsVerbatimLine(100)
   tap: string;
 }
 
 export class LettersForm extends TapForm {
   /** Defaults to all dead letters of the tap. */
-  @ParsedBy(rowId.orBlank())
+  @IsRowId({ optional: true })
   letter_id?: number;
 }

@@ -1,25 +1,4 @@
-import { Transform } from 'class-transformer';
-import { IsOptional, IsString, Matches, MaxLength, MinLength } from '../../../platform';
-import { IsFlag, IsLine } from '../../pages/fields';
-
-const COLOUR = /^#[0-9a-f]{6}$/;
-
-const IsHost = (): PropertyDecorator => (target, key) => {
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' ? value.trim().toLowerCase() : value,
-  )(target, key);
-  IsString()(target, key);
-  MinLength(4)(target, key);
-  MaxLength(260)(target, key);
-};
-
-const IsColour = (): PropertyDecorator => (target, key) => {
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && value.trim() !== '' ? value.trim().toLowerCase() : null,
-  )(target, key);
-  IsOptional()(target, key);
-  Matches(COLOUR, 'a colour, like #1a2b3c')(target, key);
-};
+import { IsOptional, IsString, MaxLength, IfPresent, IsColour, IsFlag, IsHost, IsLine } from '../../../web';
 
 export class DomainNameForm {
   @IsHost()
@@ -42,6 +21,7 @@ export class DomainForm extends DomainNameForm {
   @MaxLength(100_000)
   logo?: string;
 
+  @IfPresent()
   @IsFlag()
   remove_logo?: boolean;
 }

@@ -1,8 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { AccountProof, deviceName, Passkeys, SignInService } from '../../../identity';
-import { IsOptional, IsString, IsUUID, MaxLength, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import {
+  IsOptional,
+  IsString,
+  IsUUID,
+  MaxLength,
   Access,
   Action,
   actorOf,
@@ -11,18 +15,20 @@ import {
   cookieOf,
   type HttpRequest,
   localPath,
+  IsLine,
+  IsNextPath,
+  IsPasskeyCredential,
 } from '../../../web';
 import { AccountNotices } from '../account-notices';
-import { IsLine, IsLineOrBlank, IsNextPath } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SettingsModel } from '../settings-model';
 import { SignInModel } from '../sign-in-model';
 import { VisitorSession } from '../visitor-session';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
+import { passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
 import { PasskeySignIn } from './passkey-sign-in';
 
 class SignInForm {
-  @IsCredential()
+  @IsPasskeyCredential()
   credential: string;
 
   @IsNextPath()
@@ -31,7 +37,7 @@ class SignInForm {
 
 class BeginForm {
   /** Defaults to the name of the browser and the operating system. */
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   name?: string;
 
   /** Empty if the user has no password. */
@@ -42,7 +48,7 @@ class BeginForm {
 }
 
 class EnrolForm {
-  @IsCredential()
+  @IsPasskeyCredential()
   credential: string;
 
   @IsLine(100)

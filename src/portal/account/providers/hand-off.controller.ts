@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
 import { bindingOf, HandOffs } from '../../../identity';
-import { fault, line } from '../../../kernel';
-import { Settings, ParsedBy } from '../../../platform';
+import { fault } from '../../../kernel';
+import { Settings } from '../../../platform';
 import {
   Access,
   Action,
@@ -15,15 +15,16 @@ import {
   portalHostOf,
   privateCookieName,
   wantsPage,
+  IsToken,
+  IsVerbatimLine,
 } from '../../../web';
 import { SignInFlow } from '../sign-in-flow';
-import { IsToken } from '../fields';
 import { FormResponder } from '../form-responder';
 import { VisitorSession } from '../visitor-session';
 import { handOffCookie } from './provider-states';
 
 class CompleteQuery {
-  @ParsedBy(line(100).default(''))
+  @IsVerbatimLine(100, { default: '' })
   token: string;
 }
 

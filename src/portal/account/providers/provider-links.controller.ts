@@ -2,10 +2,22 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { AccountProof } from '../../../identity';
 import { fault } from '../../../kernel';
-import { IsIn, IsOptional, IsString, MaxLength, Settings } from '../../../platform';
-import { Access, Action, actorOf, ClientAddress, type HttpRequest, PortalHosts } from '../../../web';
+import { Settings } from '../../../platform';
+import {
+  IsIn,
+  IsOptional,
+  IsString,
+  MaxLength,
+  Access,
+  Action,
+  actorOf,
+  ClientAddress,
+  type HttpRequest,
+  PortalHosts,
+  IsLine,
+  IsPassword,
+} from '../../../web';
 import { Directories } from '../directories';
-import { IsLine, IsPassword } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SettingsModel } from '../settings-model';
 import { IdentityLinks } from './identity-links';

@@ -4,8 +4,12 @@ import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/comm
 import { ActivityLog } from '../../../audit';
 import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
-import { IsIn, IsOptional, IsString, Matches, MaxLength, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import {
+  IsIn,
+  IsOptional,
+  IsString,
+  MaxLength,
   Access,
   Action,
   addCookie,
@@ -20,10 +24,12 @@ import {
   queryOf,
   QueryText,
   wantsPage,
+  IsNextPath,
+  IsTicked,
+  MatchesFormat,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { SignInFlow } from '../sign-in-flow';
-import { IsNextPath, IsTicked } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SignUpModel } from '../sign-up-model';
 import { VisitorSession } from '../visitor-session';
@@ -47,7 +53,7 @@ class ProviderStartQuery {
   portal?: string;
 
   @IsOptional()
-  @Matches(/^[\w-]{43}$/, '43 characters of base64url')
+  @MatchesFormat(/^[\w-]{43}$/, '43 characters of base64url')
   binding?: string;
 
   /** Acceptance of the terms, signed by the portal where the sign-in started. */

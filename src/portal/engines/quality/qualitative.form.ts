@@ -1,7 +1,7 @@
-import { cursor, line, oneNumberOf, oneOf, type Period } from '../../../kernel';
-import { ParsedBy } from '../../../platform';
+import { cursor, type Period } from '../../../kernel';
 import type { ScoreFilter } from '../../../quality';
 import { DEFAULT_DAYS } from '../../lists/periods';
+import { IsOneNumberOf, IsOneOf, IsVerbatimLine, ParsedBy } from '../../../web';
 
 export const periods = [7, 30, 90, 365] as const;
 export const roles = ['served', 'replay'] as const;
@@ -9,32 +9,32 @@ export const verdicts = ['ok', 'unjudgeable', 'judge_error'] as const;
 
 /** Query of the quality reports page. An empty field means no filter. */
 export class QualitativeQuery {
-  @ParsedBy(oneNumberOf(periods).orBlank().default(DEFAULT_DAYS))
+  @IsOneNumberOf(periods, { optional: true, default: DEFAULT_DAYS })
   days: number;
 
-  @ParsedBy(line(256).orBlank())
+  @IsVerbatimLine(256, { optional: true })
   model?: string;
 
-  @ParsedBy(oneOf(roles).orBlank())
+  @IsOneOf(roles, { optional: true })
   role?: (typeof roles)[number];
 
-  @ParsedBy(oneOf(verdicts).orBlank())
+  @IsOneOf(verdicts, { optional: true })
   verdict?: (typeof verdicts)[number];
 
-  @ParsedBy(line(100).orBlank())
+  @IsVerbatimLine(100, { optional: true })
   bucket?: string;
 
-  @ParsedBy(cursor.orBlank())
+  @ParsedBy(cursor, { optional: true })
   cursor?: string;
 
   /** The row whose details are open; scripts open them in place. */
-  @ParsedBy(line(20).orBlank())
+  @IsVerbatimLine(20, { optional: true })
   open?: string;
 }
 
 export class ScoreDetailQuery {
   /** Defaults to the served reply. */
-  @ParsedBy(line(256).orBlank())
+  @IsVerbatimLine(256, { optional: true })
   model?: string;
 }
 

@@ -1,7 +1,6 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsIn, IsOptional, Matches } from '../../../platform';
 import { publicCatalogue } from '../../../kernel';
-import { Access, Page } from '../../../web';
+import { IsIn, IsOptional, Access, Page, MatchesFormat } from '../../../web';
 import { errorsPath } from '../documents/links';
 
 const classes = ['R', 'B', 'C', 'P', 'F'] as const;
@@ -12,7 +11,7 @@ class ErrorsQuery {
   class?: string;
 
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
+  @MatchesFormat(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
   /** Only codes that this version can return. */

@@ -1,14 +1,13 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsOptional, Matches } from '../../../platform';
 import { fault } from '../../../kernel';
-import { Access, type HttpRequest, localeOf, Page, pathOf } from '../../../web';
+import { IsOptional, Access, type HttpRequest, localeOf, Page, pathOf, MatchesFormat } from '../../../web';
 import { renderMarkdown } from '../documents/markdown';
 import { legalDocuments, LegalLibrary } from './legal-library';
 
 class LegalQuery {
   /** An earlier version; defaults to the one in force. */
   @IsOptional()
-  @Matches(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
+  @MatchesFormat(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
   version?: string;
 }
 

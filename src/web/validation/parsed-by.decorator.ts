@@ -1,14 +1,23 @@
 import type { Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { getMetadataStorage, ValidateBy } from './rules';
-import { type BodyOf, type Definition, type InputField, FieldError, type Properties } from '../kernel';
+import { getMetadataStorage, ValidateBy } from 'class-validator';
+import { type BodyOf, type Definition, type InputField, FieldError, type Properties } from '../../kernel';
+
+/** What an absent, blank or null value of a parsed field means; without options, the field is required. */
+export interface AbsenceOptions {
+  /** A blank text and null count as absent. */
+  readonly optional?: boolean;
+  /** Can be absent; null, an empty text and an empty list are read as null, which removes the stored value. */
+  readonly clearable?: boolean;
+  readonly default?: unknown;
+}
 
 const RULE = 'takes';
 
-/** Declares that a field parses and validates a property of a form or a query. */
-export const ParsedBy =
-  <Value>(field: InputField<Value>): PropertyDecorator =>
-  (target, name) => {
+/** Parses and validates a property by a field of the kernel, whose schema also describes the property. */
+export const ParsedBy = (declared: InputField<unknown>, absence: AbsenceOptions = {}): PropertyDecorator => {
+  const field = withAbsence(declared, absence);
+  return (target, name) => {
     const transform = Transform(({ value }: { value: unknown }): unknown => field.read(value));
     const rule = ValidateBy({
       name: RULE,
@@ -21,8 +30,18 @@ export const ParsedBy =
     });
     for (const decorate of [transform, rule]) decorate(target, name);
   };
+};
 
-/** Base of a form that adds the body fields of a definition to those of another form. */
+function withAbsence(
+  field: InputField<unknown>,
+  { optional, clearable, default: defaultValue }: AbsenceOptions,
+): InputField<unknown> {
+  const blankable = optional === true ? field.orBlank() : field;
+  const nullable = clearable === true ? blankable.orNone() : blankable;
+  return defaultValue === undefined ? nullable : nullable.default(defaultValue);
+}
+
+/** Base of a DTO that adds the body fields of a definition to those of another DTO. */
 export function withFields<Base extends object, Given extends Properties>(
   base: new () => Base,
   definition: Definition<Given>,

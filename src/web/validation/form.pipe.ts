@@ -1,15 +1,15 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, Optional, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { FieldError, type JsonSchema, validationFault, type ValidationIssue } from '../kernel';
 import {
-  fieldsOf,
   getMetadataStorage,
   IS_OPTIONAL,
-  ValidateIf,
   type ValidationError,
   Validator,
   type ValidatorOptions,
-} from '../platform';
+} from 'class-validator';
+import { FieldError, validationFault, type ValidationIssue } from '../../kernel';
+import { fieldsOf } from './parsed-by.decorator';
+import { allowsOtherProperties } from './presence.decorators';
 
 const locationNames: Readonly<Record<ArgumentMetadata['type'], string>> = {
   body: 'body',
@@ -18,29 +18,14 @@ const locationNames: Readonly<Record<ArgumentMetadata['type'], string>> = {
   custom: 'custom',
 };
 
-/** Allows the field to be absent. Unlike an optional field, null is rejected, because it would reach the column. */
-export const IfPresent = (): PropertyDecorator =>
-  ValidateIf((_form: object, value: unknown) => value !== undefined);
-
 const validator = new Validator();
 
-type OtherProperties = Pick<JsonSchema, 'additionalProperties' | 'patternProperties'>;
-
-const otherProperties = new WeakMap<object, OtherProperties>();
-
-/** Ignores unknown properties instead of rejecting them; `patterns` describes those that are read. */
-export const AllowsOtherProperties =
-  (patterns?: Readonly<Record<string, JsonSchema>>): ClassDecorator =>
-  (form) =>
-    void otherProperties.set(
-      form,
-      patterns === undefined
-        ? { additionalProperties: true }
-        : { patternProperties: patterns, additionalProperties: false },
-    );
-
-export const otherPropertiesOf = (form: object): OtherProperties =>
-  otherProperties.get(form) ?? { additionalProperties: false };
+interface FormPipeOptions {
+  /**
+   * Ignores query parameters that campaigns and email clients add to links of pages; requests for JSON report them.
+   */
+  readonly isPage?: boolean;
+}
 
 /**
  * Converts parameters and forms to their class, or throws a 422 with every invalid field. A blank optional field counts
@@ -48,10 +33,12 @@ export const otherPropertiesOf = (form: object): OtherProperties =>
  */
 @Injectable()
 export class FormPipe implements PipeTransform {
+  constructor(@Optional() private readonly options: FormPipeOptions = {}) {}
+
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
     const input = isRecord(value) ? { ...value } : {};
-    const takesUnknown = otherProperties.has(metatype) || this.takesUnknown(input, type);
+    const takesUnknown = allowsOtherProperties(metatype) || this.ignoresUnknown(input, type);
     const rules = rulesFor(takesUnknown);
     let form = formOf(metatype, input);
     // Path parameters are validated synchronously, so that their errors precede those of a body.
@@ -75,16 +62,8 @@ export class FormPipe implements PipeTransform {
     return form;
   }
 
-  protected takesUnknown(_given: object, _type: ArgumentMetadata['type']): boolean {
-    return false;
-  }
-}
-
-/** Page links ignore query parameters that campaigns and email clients add; requests for JSON report them. */
-@Injectable()
-export class PagePipe extends FormPipe {
-  protected override takesUnknown(input: { format?: unknown }, type: ArgumentMetadata['type']): boolean {
-    return type === 'query' && input.format !== 'json';
+  private ignoresUnknown(input: { format?: unknown }, type: ArgumentMetadata['type']): boolean {
+    return this.options.isPage === true && type === 'query' && input.format !== 'json';
   }
 }
 
