@@ -2,10 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ProfileService, SessionsService } from '../identity';
 import { Settings } from '../platform';
-import { type Locale, locales } from '../views';
+import type { Locale } from '../views';
 import {
-  IsIn,
-  IsOptional,
   Access,
   Action,
   addCookie,
@@ -16,18 +14,8 @@ import {
   portalHostOf,
   sessionCookieName,
   wantsPage,
-  MatchesFormat,
 } from '../web';
-
-class LanguageForm {
-  @IsIn(locales)
-  language: Locale;
-
-  /** Page to return to; a path of the portal only. */
-  @IsOptional()
-  @MatchesFormat(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
-  next?: string;
-}
+import { LanguageForm } from './language.dto';
 
 const YEAR_SECONDS = 31_536_000;
 

@@ -10,85 +10,20 @@ import {
 import { UserRegister } from '../../identity';
 import { nanoPerCent, platformScope, validationFault } from '../../kernel';
 import {
-  IsIn,
-  IsOptional,
-  IsUUID,
-  Length,
-  MaxLength,
   Access,
   Action,
   actorOf,
   done,
   type ActionResult,
   type HttpRequest,
-  IsCursor,
   Page,
   PageRenderer,
   PathText,
   queryOf,
-  IfPresent,
-  IsUserReference,
-  IsVerbatimLine,
-  IsWholeNumber,
-  Trim,
-  type UserReference,
 } from '../../web';
-import { missingField } from '../pages/fields';
+import { missingField } from '../pages/form-values';
 import { billingAdminModel } from './billing-admin-model';
-
-class BillingAdminQuery {
-  /** Email address, user number, or a payment's id here or at the processor. */
-  @IfPresent()
-  @IsVerbatimLine(254)
-  q?: string;
-
-  /** Number of days to compare with the processor's list of payments. */
-  @IsWholeNumber(1, 999, { optional: true })
-  reconcile?: number;
-
-  @IsCursor()
-  cursor?: string;
-
-  /** Cursor of the quarantined events list. */
-  @IsCursor()
-  events?: string;
-}
-
-class ReasonedOperationForm {
-  @Trim()
-  @Length(3, 500)
-  reason: string;
-
-  @IsUUID()
-  token: string;
-}
-
-class RefundForm extends ReasonedOperationForm {
-  /** Amount in US dollars; defaults to the full remaining amount. */
-  @IsOptional()
-  @MaxLength(20)
-  amount?: string;
-}
-
-class AdjustForm extends ReasonedOperationForm {
-  @IsUserReference()
-  user_id?: UserReference | null;
-
-  @MaxLength(20)
-  amount: string;
-
-  @IsIn(['credit', 'debit'])
-  direction: 'credit' | 'debit';
-}
-
-class ResolveForm {
-  @Trim()
-  @Length(3, 500)
-  reason: string;
-
-  @IsIn(['retry', 'dismiss'])
-  how: 'retry' | 'dismiss';
-}
+import { BillingAdminQuery, RefundForm, AdjustForm, ResolveForm } from './billing-admin.dto';
 
 const BILLING_PATH = '/dashboard/admin/billing';
 const PAGE_SIZE = 50;

@@ -10,37 +10,12 @@ import {
 import { AdminViewService } from '../../identity';
 import { fault, versionOf } from '../../kernel';
 import { Database } from '../../platform';
-import {
-  Access,
-  actorOf,
-  addressOf,
-  adminScope,
-  type HttpRequest,
-  IsCursor,
-  IsFilterText,
-  Page,
-  pathOf,
-  queryOf,
-  IsRowId,
-} from '../../web';
+import { Access, actorOf, addressOf, adminScope, type HttpRequest, Page, pathOf, queryOf } from '../../web';
 import { blockedModels } from './access.controller';
 import { MODELS_PAGE } from './change-response';
+import { AccessQuery } from './access-pages.dto';
 
 const PAGE_SIZE = 50;
-
-class AccessQuery {
-  @IsRowId({ optional: true })
-  org_id?: number;
-
-  @IsRowId({ optional: true })
-  dept_id?: number;
-
-  @IsFilterText()
-  q?: string;
-
-  @IsCursor()
-  cursor?: string;
-}
 
 @Controller()
 export class AccessPagesController {

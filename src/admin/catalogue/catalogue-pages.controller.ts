@@ -31,59 +31,26 @@ import {
   addressOf,
   adminScope,
   type HttpRequest,
-  IsCursor,
-  IsFilterText,
   localPath,
   Page,
   PageRenderer,
   pathOf,
   queryOf,
   Redirects,
-  IfPresent,
-  IsOneOf,
-  IsRowId,
-  IsVerbatimLine,
 } from '../../web';
 import { controlsOf } from '../../views';
 import { MODELS_PAGE } from './change-response';
 import { pricesOf, scheduleVersion } from './present';
 import { rateFields } from './rate-fields';
-
-const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
-type Tab = (typeof tabs)[number];
+import {
+  catalogueTabs,
+  type CatalogueTab,
+  CatalogueQuery,
+  ModelEditQuery,
+  ProviderEditQuery,
+} from './catalogue-pages.dto';
 const PAGE_SIZE = 50;
 const PLATFORM = Access.role('platform_admin');
-
-class CatalogueQuery {
-  @IfPresent()
-  @IsOneOf(tabs)
-  tab?: Tab;
-
-  @IsFilterText()
-  q?: string;
-
-  @IsOneOf(MODEL_STATES, { optional: true })
-  state?: ModelState;
-
-  @IsCursor()
-  cursor?: string;
-}
-
-class EditQuery {
-  @IfPresent()
-  @IsVerbatimLine(2_000)
-  back?: string;
-}
-
-class ModelEditQuery extends EditQuery {
-  @IsVerbatimLine(128)
-  model: string;
-}
-
-class ProviderEditQuery extends EditQuery {
-  @IsRowId()
-  id: number;
-}
 
 @Controller()
 export class CataloguePagesController {
@@ -257,9 +224,9 @@ export class CataloguePagesController {
     };
   }
 
-  private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean) {
+  private tabsFor(request: HttpRequest, current: CatalogueTab, mayChange: boolean) {
     const translate = this.pages.textsFor(request);
-    const visibleTabs = mayChange ? tabs : tabs.slice(0, 1);
+    const visibleTabs = mayChange ? catalogueTabs : catalogueTabs.slice(0, 1);
     return {
       label: translate('catalogue.page.heading'),
       items: visibleTabs.map((tab) => ({

@@ -14,9 +14,6 @@ import {
 } from '../../routing';
 import { overrideFields } from '../../vendors';
 import {
-  IsOptional,
-  IsString,
-  MaxLength,
   Access,
   Action,
   type ActionResult,
@@ -24,35 +21,14 @@ import {
   PageRenderer,
   PathId,
   wantsPage,
-  IsCheckbox,
-  IsLine,
 } from '../../web';
 import { respondWithChange, pathBack } from './change-response';
-import { FromPage, ReasonForm } from './forms';
+import { ReasonForm } from './catalogue.dto';
 import { presentModel } from './present';
+import { TakeDifferencesForm } from './vendor-models.dto';
 
 const PLATFORM = Access.role('platform_admin');
 const PATH = '/dashboard/admin/providers/:provider_id/vendor-models';
-
-class TakeDifferencesForm extends FromPage {
-  @IsLine(128)
-  model: string;
-
-  /** Provider's name of the model; a model can have several there. */
-  @IsLine(256)
-  upstream_model: string;
-
-  /** Also applies values that lower the hold for requests. */
-  @IsOptional()
-  @IsCheckbox()
-  lower?: boolean;
-
-  /** Version of the displayed differences; without one, all current differences are applied. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
-  version?: string;
-}
 
 @Controller()
 export class VendorModelsController {

@@ -5,28 +5,15 @@ import { atLeast } from '../../kernel';
 import { BackupScheduler } from '../../backup';
 import { LeanAdapter, Settings } from '../../platform';
 import { Quarantine } from '../../quarantine';
-import {
-  Access,
-  actorOf,
-  adminScope,
-  Data,
-  type HttpRequest,
-  Page,
-  PageRenderer,
-  IsOneNumberOf,
-} from '../../web';
+import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { openAlertsCard } from '../alerts/open-alerts';
 import { breakBanner } from '../audit/seal-banner';
 import { quarantineBanner } from '../quarantine/quarantine-banner';
 import { backupBanner, backupCard } from './backup-card';
 import { homeModel } from './home-model';
-import { periodNameOf, periods } from './periods';
+import { periodNameOf } from './periods';
 import { Traffic, type TrafficReport } from './traffic';
-
-class HomeQuery {
-  @IsOneNumberOf(periods, { default: 24 })
-  hours: number;
-}
+import { HomeQuery } from './home.dto';
 
 @Controller()
 export class AdminHomeController {

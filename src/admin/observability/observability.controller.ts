@@ -2,14 +2,10 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
 import { KeyRegister, RateLimiter } from '../../keys';
 import { Settings } from '../../platform';
-import { Access, adminScope, Data, type HttpRequest, IsRowId } from '../../web';
+import { Access, adminScope, Data, type HttpRequest } from '../../web';
 import { PoolHealthQuery } from './pool-health';
-import { TokenLogQuery } from './token-log.form';
-
-class RateStateQuery {
-  @IsRowId()
-  key_id: number;
-}
+import { TokenLogQuery } from './token-log.dto';
+import { RateStateQuery } from './observability.dto';
 
 @Controller()
 export class ObservabilityController {

@@ -31,10 +31,10 @@ import {
   parseUserReference,
   type UserReference,
 } from '../../web';
-import { confirmationRequired } from '../pages/fields';
+import { confirmationRequired } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
-import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisation-forms';
+import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisations.dto';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(objectActs.organisations);

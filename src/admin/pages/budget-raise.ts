@@ -1,22 +1,11 @@
 import { type Changes, changesOf } from '../../audit';
 import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
 import { formatUsd, instantField, type Nano, invalidField } from '../../kernel';
-import { type Tx } from '../../platform';
+import type { Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
-import { ChangeForm, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';
-import { IsOptional, IsString, MaxLength, IsUsdAmount } from '../../web';
-
-/** Raises a budget until an instant; an empty amount ends the current raise. */
-export class BudgetRaiseForm extends ChangeForm {
-  @IsUsdAmount({ clearable: true })
-  raise_amount?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(40)
-  raise_until?: string;
-}
+import type { BudgetRaiseForm } from './admin.dto';
+import { missingField, nanoOf } from './form-values';
 
 /** Null ends the current raise. */
 export type RequestedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;

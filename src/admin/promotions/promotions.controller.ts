@@ -14,8 +14,8 @@ import {
   PageRenderer,
   type UserReference,
 } from '../../web';
-import { missingField, nanoOf, textOf } from '../pages/fields';
-import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
+import { missingField, nanoOf, textOf } from '../pages/form-values';
+import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotions.dto';
 import { promotionsPage } from './promotions-page';
 
 const path = '/dashboard/admin/promotions';

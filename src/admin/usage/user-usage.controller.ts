@@ -2,22 +2,10 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { presentUsage, UsageQuery, toUsageRequest } from '../../audit';
 import { ProfileService } from '../../identity';
 import { fault } from '../../kernel';
-import {
-  Access,
-  adminScope,
-  Data,
-  type HttpRequest,
-  PageRenderer,
-  IsRowId,
-  UsageParameters,
-} from '../../web';
+import { Access, adminScope, Data, type HttpRequest, PageRenderer } from '../../web';
+import { UserUsageParameters } from './user-usage.dto';
 
 const MAX_GROUPS = 100;
-
-class UserUsageParameters extends UsageParameters {
-  @IsRowId()
-  user_id: number;
-}
 
 @Controller()
 export class UserUsageController {

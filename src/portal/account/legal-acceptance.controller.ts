@@ -12,14 +12,9 @@ import {
   type HttpRequest,
   localPath,
   PageFrames,
-  IsNextPath,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
-
-class AcceptanceForm {
-  @IsNextPath()
-  next?: string;
-}
+import { AcceptanceForm } from './legal-acceptance.dto';
 
 /** Reports which terms a user accepted, and records acceptance of the current ones. */
 @Controller('/api/legal')

@@ -1,46 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { AttemptThrottle, MIN_PASSWORD_LENGTH, PasswordResetService } from '../../identity';
-import {
-  IsOptional,
-  Access,
-  Action,
-  ClientAddress,
-  type HttpRequest,
-  Page,
-  IsEmailAddress,
-  IsLine,
-  IsPassword,
-  IsToken,
-} from '../../web';
+import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
 import { AccountNotices } from './account-notices';
 import { FormResponder } from './form-responder';
 import { VisitorSession } from './visitor-session';
-
-class ForgotForm {
-  @IsEmailAddress()
-  email: string;
-}
-
-class ForgotQuery {
-  @IsLine(20, { optional: true })
-  sent?: string;
-}
-
-class ResetForm {
-  @IsToken()
-  token: string;
-
-  @IsPassword()
-  password: string;
-}
-
-class ResetQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
-}
+import { ForgotForm, ForgotQuery, ResetForm, ResetQuery } from './password-reset.dto';
 
 @Controller()
 export class PasswordResetController {

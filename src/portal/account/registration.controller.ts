@@ -2,71 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
-import {
-  IsOptional,
-  Access,
-  Action,
-  ClientAddress,
-  type HttpRequest,
-  localPath,
-  Page,
-  PageRenderer,
-  IsEmailAddress,
-  IsLine,
-  IsNextPath,
-  IsPassword,
-  IsTicked,
-  IsToken,
-} from '../../web';
+import { Access, Action, ClientAddress, type HttpRequest, localPath, Page, PageRenderer } from '../../web';
+import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails, deferredAudit } from './account-mails';
 import { FormResponder } from './form-responder';
-import { LegalLibrary } from '../public/legal/legal-library';
 import { SignUpModel } from './sign-up-model';
-
-class RegisterForm {
-  @IsEmailAddress()
-  email: string;
-
-  @IsPassword()
-  password: string;
-
-  @IsLine(100, { optional: true })
-  display_name?: string;
-
-  @IsTicked()
-  terms?: unknown;
-}
-
-class SignUpQuery {
-  @IsLine(20, { optional: true })
-  notice?: string;
-
-  @IsOptional()
-  @IsEmailAddress()
-  email?: string;
-
-  @IsNextPath()
-  next?: string;
-}
-
-class VerifyForm {
-  @IsToken()
-  token: string;
-}
-
-class VerifyQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
-
-  @IsLine(20, { optional: true })
-  sent?: string;
-}
-
-class ResendForm {
-  @IsEmailAddress()
-  email: string;
-}
+import { RegisterForm, SignUpQuery, VerifyForm, VerifyQuery, ResendForm } from './registration.dto';
 
 @Controller()
 export class RegistrationController {

@@ -4,9 +4,6 @@ import { encode } from 'uqr';
 import { AccountProof, OwnAccountService, Passkeys, SecondFactors } from '../../identity';
 import { Settings } from '../../platform';
 import {
-  IsOptional,
-  IsString,
-  MaxLength,
   Access,
   Action,
   actorOf,
@@ -15,9 +12,6 @@ import {
   type HttpRequest,
   Page,
   portalHostOf,
-  IsLine,
-  IsPasskeyCredential,
-  IsTicked,
 } from '../../web';
 import { AccountNotices } from './account-notices';
 import { SignInFlow } from './sign-in-flow';
@@ -25,30 +19,7 @@ import { FormResponder } from './form-responder';
 import { passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
 import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { trustedCookie } from './visitor-session';
-
-class CodeForm {
-  @IsLine(20)
-  code: string;
-}
-
-class ChallengeForm extends CodeForm {
-  /** Trusts this browser for 30 days. */
-  @IsTicked()
-  remember?: unknown;
-}
-
-class PasskeyForm {
-  @IsPasskeyCredential()
-  credential: string;
-}
-
-class SwitchForm extends CodeForm {
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
+import { ChallengeForm, PasskeyForm, SwitchForm } from './second-factor.dto';
 
 const TRUSTED_SECONDS = 30 * 86_400;
 const view = 'pages/dashboard/second-factor';

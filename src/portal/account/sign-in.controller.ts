@@ -4,7 +4,6 @@ import { ActivityLog } from '../../audit';
 import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
 import {
-  ValidateIf,
   Access,
   Action,
   Audited,
@@ -15,58 +14,17 @@ import {
   portalHostOf,
   queryOf,
   Responds,
-  IsEmailAddress,
-  IsLine,
-  IsNextPath,
-  IsPassword,
-  IsTicked,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails } from './account-mails';
 import { SignInFlow } from './sign-in-flow';
 import { Directories } from './directories';
-import { MailedLinkForm, MailedLinkQuery } from './link-forms';
+import { MailedLinkForm, MailedLinkQuery } from './mailed-link.dto';
 import { FormResponder } from './form-responder';
 import { PasswordStrategy } from './password-strategy';
 import { SignInModel } from './sign-in-model';
 import { VisitorSession } from './visitor-session';
-
-const isPasswordSignIn = ({ provider }: { readonly provider?: string }): boolean =>
-  provider === undefined || provider === '';
-
-class LoginForm {
-  @ValidateIf(isPasswordSignIn)
-  @IsEmailAddress()
-  email: string;
-
-  @IsPassword()
-  password: string;
-
-  @IsNextPath()
-  next?: string;
-
-  /** Directory of an extension; absent for a sign-in with email and password. */
-  @IsLine(100, { optional: true })
-  provider?: string;
-
-  @IsLine(254, { optional: true })
-  user_name?: string;
-
-  /** Required at the first sign-in, which creates the account. */
-  @IsTicked()
-  terms?: unknown;
-}
-
-class LoginQuery {
-  @IsNextPath()
-  next?: string;
-
-  @IsLine(40, { optional: true })
-  notice?: string;
-
-  @IsLine(100, { optional: true })
-  with?: string;
-}
+import { isPasswordSignIn, LoginForm, LoginQuery } from './sign-in.dto';
 
 const notices = new Set([
   'verified',

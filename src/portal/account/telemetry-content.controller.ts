@@ -1,11 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { TelemetryContent } from '../../identity';
-import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, IsFlag } from '../../web';
-
-class ContentForm {
-  @IsFlag()
-  enabled: boolean;
-}
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
+import { ContentForm } from './telemetry-content.dto';
 
 const home = '/dashboard/settings';
 const path = `${home}/telemetry`;

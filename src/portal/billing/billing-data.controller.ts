@@ -22,46 +22,13 @@ import {
   done,
   type ActionResult,
   type HttpRequest,
-  IsCursor,
   PathId,
   PathText,
   presentPage,
-  IfPresent,
-  IsFlag,
-  IsWholeNumber,
-  ParsedBy,
 } from '../../web';
-import { centsField, centsWithin, isJson, MAX_CENTS, fieldError, topUpAmount } from './amount-field';
+import { centsField, isJson, MAX_CENTS, fieldError } from './amount-field';
 import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
-
-class PaymentListQuery {
-  @IsWholeNumber(1, 200, { default: 50 })
-  limit: number;
-
-  @IsCursor()
-  cursor?: string;
-}
-
-/** Amounts are read from the raw text; see `centsField`. */
-class AutomaticTopUpForm {
-  /** Browsers do not send an unchecked box. */
-  @IfPresent()
-  @IsFlag()
-  enabled?: boolean;
-
-  @IfPresent()
-  @ParsedBy(centsWithin(0n, MAX_CENTS))
-  threshold?: unknown;
-
-  @IfPresent()
-  @ParsedBy(topUpAmount)
-  amount?: unknown;
-
-  /** At least the amount and its fee. */
-  @IfPresent()
-  @ParsedBy(centsWithin(MIN_TOP_UP_CENTS, MAX_CENTS))
-  monthly_ceiling?: unknown;
-}
+import { PaymentListQuery, AutomaticTopUpForm } from './billing-data.dto';
 
 const notLinked = { none: 'no account is ever linked: there is nothing to change' } as const;
 

@@ -13,36 +13,12 @@ import {
   Page,
   PageRenderer,
   PathText,
-  IfPresent,
-  IsDay,
-  IsOneOf,
-  IsRowId,
 } from '../../web';
 import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents';
 import { presentStatement, statementColumns, buildStatementLines } from './statement-lines';
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletPartyService } from './wallet-party.service';
-
-class StatementSpanQuery {
-  @IsDay({ optional: true })
-  from?: string;
-
-  /** Last day, inclusive. */
-  @IsDay({ optional: true })
-  to?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @IfPresent()
-  @IsOneOf(['1'])
-  own?: string;
-}
-
-class StatementFileQuery extends StatementSpanQuery {
-  /** Another wallet, for those allowed to read its documents. */
-  @IfPresent()
-  @IsRowId()
-  wallet?: number;
-}
+import { StatementSpanQuery, StatementFileQuery } from './billing-documents.dto';
 
 @Controller()
 export class BillingDocumentsController {

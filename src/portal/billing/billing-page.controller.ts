@@ -9,7 +9,7 @@ import {
   Payments,
   WalletHistory,
 } from '../../billing';
-import { atLeast, fault, isUuid, uuid } from '../../kernel';
+import { atLeast, fault, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import {
   Access,
@@ -18,53 +18,15 @@ import {
   csvTable,
   type CsvContent,
   type HttpRequest,
-  IsCursor,
   listPage,
   Page,
   PageRenderer,
-  IfPresent,
-  IsOneOf,
-  IsVerbatimLine,
-  ParsedBy,
 } from '../../web';
 import { ledgerFile, ledgerList } from './ledger-model';
 import { type InvoiceOverview, overviewModel } from './billing-overview-model';
 import { billingTabs, modeBanner, paymentFile, paymentList } from './payments-model';
 import { WalletPartyService, type WalletParty } from './wallet-party.service';
-
-class BillingOverviewQuery {
-  @IfPresent()
-  @IsVerbatimLine(20)
-  amount?: string;
-
-  @IfPresent()
-  @IsVerbatimLine(10)
-  cancelled?: string;
-
-  @IfPresent()
-  @IsVerbatimLine(10)
-  card?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @IfPresent()
-  @IsOneOf(['1'])
-  own?: string;
-}
-
-class BillingListQuery {
-  @IsCursor()
-  cursor?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @IfPresent()
-  @IsOneOf(['1'])
-  own?: string;
-}
-
-class PaymentReturnQuery {
-  @ParsedBy(uuid)
-  payment: string;
-}
+import { BillingOverviewQuery, BillingListQuery, PaymentReturnQuery } from './billing-page.dto';
 
 const PAGE_SIZE = 50;
 const RECENT_PAYMENTS = 5;

@@ -3,46 +3,10 @@ import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
 import { nanoPerCent } from '../../kernel';
 import { Database } from '../../platform';
-import {
-  IsOptional,
-  MaxLength,
-  Access,
-  Action,
-  done,
-  type ActionResult,
-  type HttpRequest,
-  IsLine,
-  MatchesFormat,
-  ParsedBy,
-  Trim,
-} from '../../web';
-import { centsField, centsWithin } from './amount-field';
+import { Access, Action, done, type ActionResult, type HttpRequest } from '../../web';
+import { centsField } from './amount-field';
 import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
-
-class InvoiceForm {
-  @IsLine(200, { optional: true })
-  name?: string;
-
-  @IsOptional()
-  @Trim()
-  @MatchesFormat(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u, 'up to 6 lines without control characters')
-  @MaxLength(600)
-  address?: string;
-
-  @IsOptional()
-  @Trim()
-  @MatchesFormat(/^[\w .:/-]*$/, 'letters, digits, spaces and . : / _ -')
-  @MaxLength(40)
-  tax_id?: string;
-}
-
-/** The largest amount with nine digits before the decimal point. */
-const MAX_LOW_BALANCE_CENTS = 99_999_999_999n;
-
-class LowBalanceForm {
-  @ParsedBy(centsWithin(0n, MAX_LOW_BALANCE_CENTS))
-  low_balance?: unknown;
-}
+import { InvoiceForm, LowBalanceForm } from './billing-settings.dto';
 
 @Controller()
 export class BillingSettingsController {

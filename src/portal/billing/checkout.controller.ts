@@ -13,16 +13,11 @@ import {
   okWith,
   PageRenderer,
   wantsPage,
-  ParsedBy,
 } from '../../web';
 import { topUpAmount, topUpField, topUpNumber } from './amount-field';
 import { modeBanner } from './payments-model';
 import { WalletPartyService } from './wallet-party.service';
-
-class CheckoutForm {
-  @ParsedBy(topUpAmount)
-  amount?: unknown;
-}
+import { CheckoutForm } from './checkout.dto';
 
 const redirectToProcessor = {
   content: { 'application/json': okWith({ url: { type: 'string', format: 'uri' } }) },

@@ -14,24 +14,11 @@ import {
   presentAutoSettings,
   readAutoForm,
 } from '../../autorouter';
-import {
-  Access,
-  Action,
-  actorOf,
-  done,
-  type ActionResult,
-  type HttpRequest,
-  viewScope,
-  IsRowId,
-} from '../../web';
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, viewScope } from '../../web';
+import { OwnKeyAutoForm } from './autorouter-settings.dto';
 
 const audit = 'autorouter.changed';
 const pagePath = '/dashboard/autorouter';
-
-class OwnKeyAutoForm extends AutoForm {
-  @IsRowId()
-  key_id: number;
-}
 
 @Controller()
 export class AutorouterSettingsController {

@@ -3,7 +3,7 @@ import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
 import { parseUsd, resolvePeriod, type Scope } from '../../kernel';
-import { keyIdField, KeyRegister } from '../../keys';
+import { KeyRegister } from '../../keys';
 import {
   AutoSettingsStore,
   AutoStates,
@@ -29,29 +29,13 @@ import {
   Page,
   PageRenderer,
   viewScope,
-  IfPresent,
-  IsWholeNumber,
-  ParsedBy,
 } from '../../web';
-import { DEFAULT_DAYS } from '../lists/periods';
 import { type AutorouterData, emptyScores, type ScoreData } from './autorouter-data';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
 import { QualityAccess } from './quality/quality-access';
-
-const MAX_DAYS = 365;
+import { AutorouterQuery, AutorouterPageQuery } from './autorouter.dto';
 const MAX_KEYS = 100;
-
-class AutorouterQuery {
-  @IsWholeNumber(1, MAX_DAYS, { default: DEFAULT_DAYS })
-  days: number;
-}
-
-class AutorouterPageQuery extends AutorouterQuery {
-  @IfPresent()
-  @ParsedBy(keyIdField)
-  key?: number | string;
-}
 
 @Controller()
 export class AutorouterController {

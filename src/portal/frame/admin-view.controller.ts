@@ -1,7 +1,6 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
-import { line } from '../../kernel';
 import { Database } from '../../platform';
 import {
   Access,
@@ -12,35 +11,8 @@ import {
   type HttpRequest,
   localPath,
   type Notice,
-  IsOneOf,
-  IsRowId,
-  IsVerbatimLine,
-  ParsedBy,
 } from '../../web';
-
-const next = line(2_000).orBlank();
-
-class AdminModeForm {
-  /** Toggles the view if absent. */
-  @IsOneOf(['on', 'off'], { optional: true })
-  admin_mode?: 'on' | 'off';
-
-  @ParsedBy(next)
-  next?: string;
-}
-
-class AdminViewOrganisationForm {
-  /** Empty for all organisations. */
-  @IsRowId({ clearable: true })
-  org_id?: number | null;
-
-  /** Legacy parameter: the organisation's slug. */
-  @IsVerbatimLine(63, { optional: true })
-  domain?: string;
-
-  @ParsedBy(next)
-  next?: string;
-}
+import { AdminModeForm, AdminViewOrganisationForm } from './admin-view.dto';
 
 /** Opens and closes the administration view and narrows it to an organisation; every change is audited. */
 @Controller()

@@ -1,31 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { type HelpPage, PersonalSettings, objectActs } from '../../identity';
 import { atLeast } from '../../kernel';
-import {
-  IsIn,
-  IsOptional,
-  IsString,
-  MaxLength,
-  Access,
-  Action,
-  actorOf,
-  done,
-  type ActionResult,
-  type HttpRequest,
-  localPath,
-} from '../../web';
-
-class HelpForm {
-  /** `open` restores the explanation. */
-  @IsOptional()
-  @IsIn(['closed', 'open'])
-  help?: 'closed' | 'open';
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(2_000)
-  next?: string;
-}
+import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, localPath } from '../../web';
+import { HelpForm } from './help.dto';
 
 const audit = { none: 'how a page is shown to one person' } as const;
 

@@ -25,8 +25,6 @@ import {
   Page,
   PageRenderer,
   wantsPage,
-  IfPresent,
-  IsVerbatimLine,
 } from '../../web';
 import { createKeyBody, createKeyPage } from './key-bodies';
 import { toApiBody, emptyKey, type KeyFormValues } from './key-form';
@@ -34,13 +32,7 @@ import { keyFormChoices, keyFormModel } from './key-form-model';
 import { mapKeyErrors } from './key-form-errors';
 import { KeySecretPage } from './key-secret-page';
 import { AuditedKeys } from './audited-keys';
-
-class NewKeyQuery {
-  /** Model preselected by a link from the model list. */
-  @IfPresent()
-  @IsVerbatimLine(200)
-  model?: string;
-}
+import { NewKeyQuery } from './new-key.dto';
 
 type PostedNewKey = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
+import { noticeTopics, PersonalSettings } from '../../identity';
 import { Database } from '../../platform';
 import {
-  ArrayMaxSize,
-  IsArray,
-  IsIn,
   Access,
   Action,
   actorOf,
@@ -14,20 +11,8 @@ import {
   type HttpRequest,
   Page,
   PageRenderer,
-  WrapInList,
 } from '../../web';
-
-/** Stands for an empty selection, because browsers do not send unchecked boxes. */
-const NONE = 'none';
-
-class NoticesForm {
-  /** Topics the user wants notices about; all others are muted. */
-  @WrapInList()
-  @IsArray()
-  @ArrayMaxSize(20)
-  @IsIn([...noticeTopics, NONE], { each: true })
-  notices: (NoticeTopic | typeof NONE)[];
-}
+import { NoticesForm } from './notices.dto';
 
 const path = '/dashboard/settings/notices';
 

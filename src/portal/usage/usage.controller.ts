@@ -24,7 +24,7 @@ import {
 import { KeyRegister } from '../../keys';
 import { resolveKeyId } from '../lists/resolve-key-id';
 import { organisationsFor } from '../lists/organisation-field';
-import { UsagePageQuery } from './usage.form';
+import { UsagePageQuery } from './usage.dto';
 import { usagePage, type UsagePageModel } from './usage-page';
 
 const MAX_GROUPS_PER_FILE = 1_000;

@@ -3,10 +3,6 @@ import { Controller, Req, Res } from '@nestjs/common';
 import { AccountProof, deviceName, Passkeys, SignInService } from '../../../identity';
 import { Settings } from '../../../platform';
 import {
-  IsOptional,
-  IsString,
-  IsUUID,
-  MaxLength,
   Access,
   Action,
   actorOf,
@@ -15,9 +11,6 @@ import {
   cookieOf,
   type HttpRequest,
   localPath,
-  IsLine,
-  IsNextPath,
-  IsPasskeyCredential,
 } from '../../../web';
 import { AccountNotices } from '../account-notices';
 import { FormResponder } from '../form-responder';
@@ -26,44 +19,7 @@ import { SignInModel } from '../sign-in-model';
 import { VisitorSession } from '../visitor-session';
 import { passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
 import { PasskeySignIn } from './passkey-sign-in';
-
-class SignInForm {
-  @IsPasskeyCredential()
-  credential: string;
-
-  @IsNextPath()
-  next?: string;
-}
-
-class BeginForm {
-  /** Defaults to the name of the browser and the operating system. */
-  @IsLine(100, { optional: true })
-  name?: string;
-
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
-
-class EnrolForm {
-  @IsPasskeyCredential()
-  credential: string;
-
-  @IsLine(100)
-  name: string;
-}
-
-class RemoveForm {
-  @IsUUID()
-  passkey: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
+import { SignInForm, BeginForm, EnrolForm, RemoveForm } from './passkeys.dto';
 
 @Controller()
 export class PasskeysController {

@@ -15,24 +15,12 @@ import {
   portalHostOf,
   privateCookieName,
   wantsPage,
-  IsToken,
-  IsVerbatimLine,
 } from '../../../web';
 import { SignInFlow } from '../sign-in-flow';
 import { FormResponder } from '../form-responder';
 import { VisitorSession } from '../visitor-session';
 import { handOffCookie } from './provider-states';
-
-class CompleteQuery {
-  @IsVerbatimLine(100, { default: '' })
-  token: string;
-}
-
-class ConsentForm {
-  /** Identifies the consent that the page showed, as another tab could have started another one. */
-  @IsToken()
-  state: string;
-}
+import { CompleteQuery, ConsentForm } from './hand-off.dto';
 
 const view = 'pages/account/hand-off';
 

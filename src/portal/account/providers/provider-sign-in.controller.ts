@@ -6,10 +6,6 @@ import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } 
 import { Fault, fault } from '../../../kernel';
 import { Settings } from '../../../platform';
 import {
-  IsIn,
-  IsOptional,
-  IsString,
-  MaxLength,
   Access,
   Action,
   addCookie,
@@ -24,9 +20,6 @@ import {
   queryOf,
   QueryText,
   wantsPage,
-  IsNextPath,
-  IsTicked,
-  MatchesFormat,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { SignInFlow } from '../sign-in-flow';
@@ -37,43 +30,7 @@ import { AcceptedTerms } from './accepted-terms';
 import { IdentityLinks } from './identity-links';
 import { handOffCookie, type ProviderIntent, type ProviderSlot, STATE_SECONDS } from './provider-states';
 import { IdentityProviderRegistry } from './identity-provider-registry';
-
-class ProviderStartQuery {
-  @IsNextPath()
-  next?: string;
-
-  /** Legacy way to link a provider; redirects to the settings. */
-  @IsOptional()
-  @IsIn(['link'])
-  purpose?: 'link';
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(300)
-  portal?: string;
-
-  @IsOptional()
-  @MatchesFormat(/^[\w-]{43}$/, '43 characters of base64url')
-  binding?: string;
-
-  /** Acceptance of the terms, signed by the portal where the sign-in started. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  terms?: string;
-}
-
-class TermsForm {
-  @IsTicked()
-  terms?: unknown;
-
-  @IsOptional()
-  @IsIn(['idp1', 'idp2'])
-  provider?: ProviderSlot;
-
-  @IsNextPath()
-  next?: string;
-}
+import { ProviderStartQuery, TermsForm } from './provider-sign-in.dto';
 
 @Controller()
 export class ProviderSignInController {

@@ -1,5 +1,4 @@
 import { promotionScopes, type PromotionScope } from '../../billing';
-import { ChangeForm, AdminListQuery } from '../pages/fields';
 import {
   IsIn,
   IfPresent,
@@ -11,6 +10,7 @@ import {
   IsUserReference,
   type UserReference,
 } from '../../web';
+import { ChangeForm, AdminListQuery } from '../pages/admin.dto';
 
 export class PromotionListQuery extends AdminListQuery {}
 

@@ -1,6 +1,6 @@
 import { POLICY_MODES, type PolicyMode } from '../../catalogue';
-import { MAX_NAME_LENGTH, VersionedForm } from './forms';
 import { IsIn, IsOptional, IsCheckbox, IsIntBetween, IsLine, IsRowId, IsTextList } from '../../web';
+import { MAX_NAME_LENGTH, VersionedForm } from './catalogue.dto';
 
 export class ToggleForm extends VersionedForm {
   @IsLine(MAX_NAME_LENGTH)

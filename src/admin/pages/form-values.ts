@@ -1,18 +1,8 @@
 import { type Fault, fault, type Nano, parseUsd, validationFault } from '../../kernel';
-import { IsOptional, IsString, MaxLength, IsCursor, IsFilterText, IsRowId } from '../../web';
+import type { ChangeForm } from './admin.dto';
 
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);
-
-export class ChangeForm {
-  @IsRowId({ clearable: true })
-  version?: number | null;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  reason?: string;
-}
 
 export const targetOf = (
   id: number,
@@ -22,14 +12,6 @@ export const targetOf = (
   ...(typeof version === 'number' ? { version } : {}),
   ...(reason === undefined ? {} : { reason }),
 });
-
-export class AdminListQuery {
-  @IsCursor()
-  cursor?: string;
-
-  @IsFilterText()
-  q?: string;
-}
 
 export const textOf = (text: string | null | undefined): string | null => {
   const trimmed = text?.trim() ?? '';

@@ -1,7 +1,7 @@
 import { cursor, type Period } from '../../../kernel';
 import type { ScoreFilter } from '../../../quality';
-import { DEFAULT_DAYS } from '../../lists/periods';
 import { IsOneNumberOf, IsOneOf, IsVerbatimLine, ParsedBy } from '../../../web';
+import { DEFAULT_DAYS } from '../../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
 export const roles = ['served', 'replay'] as const;

@@ -13,7 +13,7 @@ import {
   IsUserReference,
   type UserReference,
 } from '../../web';
-import { ChangeForm, AdminListQuery } from '../pages/fields';
+import { ChangeForm, AdminListQuery } from '../pages/admin.dto';
 
 export const settableStatuses = ['pending_verification', 'active', 'suspended', 'archived'] as const;
 export const userTabs = ['overview', 'keys', 'usage', 'billing', 'sessions', 'audit'] as const;

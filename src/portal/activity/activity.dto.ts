@@ -1,5 +1,5 @@
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
-import { type Period } from '../../kernel';
+import type { Period } from '../../kernel';
 import { IsCursor, IsFilterText, IfPresent, IsOneNumberOf, IsOneOf, IsVerbatimLine } from '../../web';
 import { DEFAULT_DAYS } from '../lists/periods';
 

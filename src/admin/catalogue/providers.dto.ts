@@ -11,7 +11,7 @@ import {
   IsSettingsObject,
   IsTextList,
 } from '../../web';
-import { FromPage, VersionedForm } from './forms';
+import { FromPage, VersionedForm } from './catalogue.dto';
 
 export class ProviderForm extends VersionedForm {
   @IfPresent()

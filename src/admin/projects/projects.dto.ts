@@ -7,7 +7,7 @@ import {
   IsUserReference,
   type UserReference,
 } from '../../web';
-import { ChangeForm, AdminListQuery } from '../pages/fields';
+import { ChangeForm, AdminListQuery } from '../pages/admin.dto';
 
 export class ProjectParams {
   @IsRowId()

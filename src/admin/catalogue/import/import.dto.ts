@@ -1,4 +1,3 @@
-import { FromPage } from '../forms';
 import {
   ArrayMaxSize,
   IsArray,
@@ -12,6 +11,7 @@ import {
   IsTextList,
   WrapInList,
 } from '../../../web';
+import { FromPage } from '../catalogue.dto';
 
 export const IMPORT_FORMATS = ['gateway-yaml', 'litellm-prices', 'models-dev'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];

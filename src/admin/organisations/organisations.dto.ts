@@ -15,7 +15,7 @@ import {
   ParsedBy,
   type UserReference,
 } from '../../web';
-import { ChangeForm, AdminListQuery } from '../pages/fields';
+import { ChangeForm, AdminListQuery } from '../pages/admin.dto';
 
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const SLUG_FORM = '1 to 63 lowercase letters, digits and hyphens, with a letter or digit at both ends';

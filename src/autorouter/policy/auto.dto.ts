@@ -11,9 +11,17 @@ import {
   wordsOf,
 } from '../../kernel';
 import { ROUTER_ALGORITHMS } from '../engine';
+import {
+  IfPresent,
+  IsFlag,
+  IsLine,
+  IsNumberBetween,
+  IsVerbatimLine,
+  IsWholeNumber,
+  ParsedBy,
+} from '../../web';
 import { autoModes } from './auto-settings';
 import type { AutoSettingsChange } from './auto-settings.store';
-import { IfPresent, IsFlag, IsNumberBetween, IsVerbatimLine, IsWholeNumber, ParsedBy } from '../../web';
 
 const MAX_PATTERNS = 200;
 const MAX_COST: Nano = 1_000n * nanoPerUsd;
@@ -36,7 +44,7 @@ export class AutoForm {
   @IsWholeNumber(0, 10, { clearable: true })
   dial?: number | null;
 
-  @ParsedBy(name)
+  @IsLine(128, { clearable: true })
   reference_model?: string | null;
 
   /** A list, or names separated by commas or spaces; `*` stands for any characters. */
@@ -62,7 +70,7 @@ export class AutoForm {
   @IsWholeNumber(1, 1_440, { clearable: true })
   stickiness_minutes?: number | null;
 
-  @ParsedBy(name)
+  @IsLine(128, { clearable: true })
   fallback_model?: string | null;
 
   @IsFlag({ clearable: true })

@@ -1,7 +1,7 @@
 import type { UserRole } from '../../kernel';
 import { locales, type Locale } from '../../views';
-import { AdminListQuery } from '../pages/fields';
-import { IsIn, IsOptional, IsEmailAddressList, IsRowId } from '../../web';
+import { IsFilterText, IsIn, IsOptional, IsEmailAddressList, IsRowId } from '../../web';
+import { AdminListQuery } from '../pages/admin.dto';
 
 export class InviteListQuery extends AdminListQuery {}
 
@@ -34,4 +34,9 @@ export class InviteForm {
   @IsOptional()
   @IsIn(locales)
   language?: Locale;
+}
+
+export class InvitePageQuery {
+  @IsFilterText()
+  email?: string;
 }
