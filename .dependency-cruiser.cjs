@@ -35,6 +35,7 @@ const mayImport = {
   ],
   autorouter: [
     'gateway',
+    'web',
     'keys',
     'routing',
     'billing',

@@ -68,6 +68,16 @@ module.exports = tseslint.config(
     },
   },
   {
+    // Pages are a second file of the bundle: an import of the package there would add all of it to the service.
+    files: ['src/admin/**/*.ts', 'src/portal/**/*.ts', 'src/autorouter/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { name: 'class-validator', message: 'Import the rules of web/validation from web.' },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts', 'proofs/**/*.ts', 'bench/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -59,16 +59,20 @@ export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './requ
 export { withinRecordScope } from './record-scope';
 export { SqlParameters } from './sql-parameters';
 export { type UsageReport, type UsageGroup, UsageQuery } from './usage/usage-query';
-export { type UsageBucket, usageBuckets, usageGroupings, type UsageRequest } from './usage/usage-request';
+export {
+  type UsageBucket,
+  usageBuckets,
+  type UsageGrouping,
+  usageGroupings,
+  type UsageRequest,
+} from './usage/usage-request';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
-export { periodOf, toUsageRequest, zoneOf } from './usage/parse-usage-request';
-export { RecordParameters } from './record-parameters';
+export { periodOf, toUsageRequest, type UsageParameterValues, zoneOf } from './usage/parse-usage-request';
 export { DeadLetters, type DeadLetter, type TapState } from './taps/dead-letters';
 export { TapDelivery } from './taps/tap-delivery';
 export { Taps } from './taps/taps';
 export { type TapTest, TapTests } from './taps/tap-tests';
 export type { RegisteredTap } from './taps/registered-tap';
 export { UsageDays } from './usage/usage-days';
-export { UsageFilters, UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';
 export { allTokens, NO_SUMS, p95Of, type UsageSums } from './usage/usage-sums';

@@ -1,5 +1,5 @@
 export { AutorouterModule } from './autorouter.module';
-export { AutoForm, readAutoForm } from './policy/auto-form';
+export { AutoForm, readAutoForm } from './policy/auto.dto';
 export { AutoLearner } from './learning/auto-learner';
 export { AutoPolicies } from './policy/auto-policies';
 export { AutoSalts, sealedSalts } from './learning/auto-salts';

@@ -13,5 +13,3 @@ export * from './redis';
 export * from './secrets';
 export * from './supplier-http';
 export * from './telemetry';
-export * from './rules';
-export { fieldsOf, ParsedBy, withFields } from './parsed-by';

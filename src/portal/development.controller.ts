@@ -1,17 +1,8 @@
 import { join } from 'node:path';
 import { Controller, Query, UseGuards } from '@nestjs/common';
-import { IsOptional, Matches, Outbox, type OutboxMail, Settings } from '../platform';
+import { Outbox, type OutboxMail, Settings } from '../platform';
 import { Access, DevelopmentGuard, Page } from '../web';
-
-class OutboxQuery {
-  @IsOptional()
-  @Matches(/^[\w-]{1,100}$/, 'the id of a mail')
-  id?: string;
-
-  /** Checked by DevelopmentGuard. */
-  @IsOptional()
-  token?: string;
-}
+import { OutboxQuery } from './development.dto';
 
 interface Gallery {
   readonly galleryModel: (baseUrl: string) => object;

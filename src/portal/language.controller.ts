@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ProfileService, SessionsService } from '../identity';
-import { IsIn, IsOptional, Matches, Settings } from '../platform';
-import { type Locale, locales } from '../views';
+import { Settings } from '../platform';
+import type { Locale } from '../views';
 import {
   Access,
   Action,
@@ -15,16 +15,7 @@ import {
   sessionCookieName,
   wantsPage,
 } from '../web';
-
-class LanguageForm {
-  @IsIn(locales)
-  language: Locale;
-
-  /** Page to return to; a path of the portal only. */
-  @IsOptional()
-  @Matches(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
-  next?: string;
-}
+import { LanguageForm } from './language.dto';
 
 const YEAR_SECONDS = 31_536_000;
 

@@ -15,7 +15,6 @@ export { sealedAnswers } from './idempotency/idempotency-store';
 export { Idempotency } from './idempotency/idempotency';
 export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, presentPage } from './lists';
-export { IsCursor, IsFilterText } from './list-query';
 export { localPath } from './local-path';
 export { serveAssets } from './pages/assets';
 export {
@@ -39,7 +38,8 @@ export { okWith, Responds } from './routes/responds';
 export { PortalBody } from './portal-body.interceptor';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';
-export { FormPipe, IfPresent, AllowsOtherProperties } from './validation';
+export { RecordParameters, UsageFilters, UsageParameters } from './usage-parameters.dto';
+export * from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';
 export {

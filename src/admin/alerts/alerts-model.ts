@@ -32,7 +32,7 @@ import {
 } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { actOf, type ObjectPageModel } from '../pages/object-page';
-import type { AlertsQuery } from './alert-forms';
+import type { AlertsQuery } from './alerts.dto';
 
 const tones: Readonly<Record<Severity, Tone>> = { info: 'info', warning: 'warn', urgent: 'bad' };
 const stateTones: Readonly<Record<AlertView['state'], Tone>> = {

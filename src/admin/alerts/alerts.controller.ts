@@ -18,7 +18,7 @@ import {
   PageRenderer,
   PathId,
 } from '../../web';
-import { AcknowledgeForm, AlertsQuery } from './alert-forms';
+import { AcknowledgeForm, AlertsQuery } from './alerts.dto';
 import { alertCsvColumns, alertPage, alertsList, alertTabs, presentAlert } from './alerts-model';
 
 const PAGE_SIZE = 50;

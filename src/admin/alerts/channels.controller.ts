@@ -20,7 +20,7 @@ import {
   PathId,
 } from '../../web';
 import { TestMessageRate } from '../test-message-rate';
-import { AlertChannelForm, NewAlertChannelForm } from './alert-forms';
+import { AlertChannelForm, NewAlertChannelForm } from './alerts.dto';
 import { CHANNELS_PATH, channelsPage } from './channels-model';
 
 const access = () => Access.role('org_admin');

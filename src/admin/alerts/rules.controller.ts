@@ -22,7 +22,7 @@ import {
   PageRenderer,
   PathText,
 } from '../../web';
-import { AlertRuleForm, AlertSettingsForm } from './alert-forms';
+import { AlertRuleForm, AlertSettingsForm } from './alerts.dto';
 import { rulesPage } from './rules-model';
 
 const RULES_PATH = `${ALERTS_PATH}/rules`;

@@ -20,7 +20,7 @@ import {
   type Translate,
 } from '../../views';
 import { addressOf, type HttpRequest, type ListDescription, pathOf, queryOf, describeScope } from '../../web';
-import type { AuditLogQuery } from './audit-log.form';
+import type { AuditLogQuery } from './audit-log.dto';
 
 export interface AuditLogContext {
   readonly request: HttpRequest;

@@ -27,7 +27,7 @@ import {
 import { auditLogCsvColumns } from './audit-log-csv';
 import { auditLogList } from './audit-log-model';
 import { breakBanner, sealBanner } from './seal-banner';
-import { AuditLogQuery, filterOf } from './audit-log.form';
+import { AuditLogQuery, filterOf } from './audit-log.dto';
 
 const PAGE_SIZE = 50;
 

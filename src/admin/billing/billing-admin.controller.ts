@@ -1,5 +1,4 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import {
   BillingOperators,
   BillingReconciliation,
@@ -9,8 +8,7 @@ import {
   readCents,
 } from '../../billing';
 import { UserRegister } from '../../identity';
-import { line, nanoPerCent, platformScope, validationFault, integer } from '../../kernel';
-import { IsIn, IsOptional, IsUUID, Length, MaxLength, ParsedBy } from '../../platform';
+import { nanoPerCent, platformScope, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -18,70 +16,14 @@ import {
   done,
   type ActionResult,
   type HttpRequest,
-  IsCursor,
   Page,
   PageRenderer,
   PathText,
   queryOf,
 } from '../../web';
-import { IsUserReference, missingField, type UserReference } from '../pages/fields';
+import { missingField } from '../pages/form-values';
 import { billingAdminModel } from './billing-admin-model';
-
-const trimmed = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? value.trim() : value;
-
-class BillingAdminQuery {
-  /** Email address, user number, or a payment's id here or at the processor. */
-  @ParsedBy(line(254).optional())
-  q?: string;
-
-  /** Number of days to compare with the processor's list of payments. */
-  @ParsedBy(integer(1, 999).orBlank())
-  reconcile?: number;
-
-  @IsCursor()
-  cursor?: string;
-
-  /** Cursor of the quarantined events list. */
-  @IsCursor()
-  events?: string;
-}
-
-class ReasonedOperationForm {
-  @Transform(trimmed)
-  @Length(3, 500)
-  reason: string;
-
-  @IsUUID()
-  token: string;
-}
-
-class RefundForm extends ReasonedOperationForm {
-  /** Amount in US dollars; defaults to the full remaining amount. */
-  @IsOptional()
-  @MaxLength(20)
-  amount?: string;
-}
-
-class AdjustForm extends ReasonedOperationForm {
-  @IsUserReference()
-  user_id?: UserReference | null;
-
-  @MaxLength(20)
-  amount: string;
-
-  @IsIn(['credit', 'debit'])
-  direction: 'credit' | 'debit';
-}
-
-class ResolveForm {
-  @Transform(trimmed)
-  @Length(3, 500)
-  reason: string;
-
-  @IsIn(['retry', 'dismiss'])
-  how: 'retry' | 'dismiss';
-}
+import { BillingAdminQuery, RefundForm, AdjustForm, ResolveForm } from './billing-admin.dto';
 
 const BILLING_PATH = '/dashboard/admin/billing';
 const PAGE_SIZE = 50;

@@ -8,38 +8,14 @@ import {
   POLICY_MODES,
 } from '../../catalogue';
 import { AdminViewService } from '../../identity';
-import { fault, rowId, versionOf } from '../../kernel';
-import { Database, ParsedBy } from '../../platform';
-import {
-  Access,
-  actorOf,
-  addressOf,
-  adminScope,
-  type HttpRequest,
-  IsCursor,
-  IsFilterText,
-  Page,
-  pathOf,
-  queryOf,
-} from '../../web';
+import { fault, versionOf } from '../../kernel';
+import { Database } from '../../platform';
+import { Access, actorOf, addressOf, adminScope, type HttpRequest, Page, pathOf, queryOf } from '../../web';
 import { blockedModels } from './access.controller';
 import { MODELS_PAGE } from './change-response';
+import { AccessQuery } from './access-pages.dto';
 
 const PAGE_SIZE = 50;
-
-class AccessQuery {
-  @ParsedBy(rowId.orBlank())
-  org_id?: number;
-
-  @ParsedBy(rowId.orBlank())
-  dept_id?: number;
-
-  @IsFilterText()
-  q?: string;
-
-  @IsCursor()
-  cursor?: string;
-}
 
 @Controller()
 export class AccessPagesController {

@@ -20,7 +20,7 @@ import {
   OrganisationQuery,
   PolicyForm,
   ToggleForm,
-} from './access-forms';
+} from './access.dto';
 
 const ORGANISATION = Access.role('org_admin');
 

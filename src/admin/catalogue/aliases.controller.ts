@@ -5,7 +5,7 @@ import { fault, rejectStale } from '../../kernel';
 import { Database, type TableRow, type Tx } from '../../platform';
 import { Access, Action, Data, type ActionResult, PathText } from '../../web';
 import { respondWithChange } from './change-response';
-import { AliasForm, AliasRemovalForm } from './forms';
+import { AliasForm, AliasRemovalForm } from './catalogue.dto';
 
 const PLATFORM = Access.role('platform_admin');
 

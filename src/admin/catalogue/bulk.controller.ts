@@ -5,7 +5,7 @@ import { CatalogueEditor, type ModelState, ModelDetailService } from '../../cata
 import { Database } from '../../platform';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { MODELS_PAGE, pathBack } from './change-response';
-import { BulkStateForm } from './forms';
+import { BulkStateForm } from './catalogue.dto';
 
 interface StateChange {
   readonly model: string;

@@ -22,8 +22,8 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { formatUsd, line, oneOf, rowId } from '../../kernel';
-import { Database, type Page as Rows, Settings, ParsedBy } from '../../platform';
+import { formatUsd } from '../../kernel';
+import { Database, type Page as Rows, Settings } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { overrideFields, WIRES } from '../../vendors';
 import {
@@ -31,8 +31,6 @@ import {
   addressOf,
   adminScope,
   type HttpRequest,
-  IsCursor,
-  IsFilterText,
   localPath,
   Page,
   PageRenderer,
@@ -44,40 +42,15 @@ import { controlsOf } from '../../views';
 import { MODELS_PAGE } from './change-response';
 import { pricesOf, scheduleVersion } from './present';
 import { rateFields } from './rate-fields';
-
-const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
-type Tab = (typeof tabs)[number];
+import {
+  catalogueTabs,
+  type CatalogueTab,
+  CatalogueQuery,
+  ModelEditQuery,
+  ProviderEditQuery,
+} from './catalogue-pages.dto';
 const PAGE_SIZE = 50;
 const PLATFORM = Access.role('platform_admin');
-
-class CatalogueQuery {
-  @ParsedBy(oneOf(tabs).optional())
-  tab?: Tab;
-
-  @IsFilterText()
-  q?: string;
-
-  @ParsedBy(oneOf(MODEL_STATES).orBlank())
-  state?: ModelState;
-
-  @IsCursor()
-  cursor?: string;
-}
-
-class EditQuery {
-  @ParsedBy(line(2_000).optional())
-  back?: string;
-}
-
-class ModelEditQuery extends EditQuery {
-  @ParsedBy(line(128))
-  model: string;
-}
-
-class ProviderEditQuery extends EditQuery {
-  @ParsedBy(rowId)
-  id: number;
-}
 
 @Controller()
 export class CataloguePagesController {
@@ -251,9 +224,9 @@ export class CataloguePagesController {
     };
   }
 
-  private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean) {
+  private tabsFor(request: HttpRequest, current: CatalogueTab, mayChange: boolean) {
     const translate = this.pages.textsFor(request);
-    const visibleTabs = mayChange ? tabs : tabs.slice(0, 1);
+    const visibleTabs = mayChange ? catalogueTabs : catalogueTabs.slice(0, 1);
     return {
       label: translate('catalogue.page.heading'),
       items: visibleTabs.map((tab) => ({

@@ -1,5 +1,5 @@
 import { type ActionResult, done, localPath } from '../../web';
-import type { FromPage } from './forms';
+import type { FromPage } from './catalogue.dto';
 
 export const MODELS_PAGE = '/dashboard/admin/models';
 

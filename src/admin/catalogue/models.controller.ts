@@ -21,7 +21,7 @@ import {
   RedirectForm,
   ReplayForm,
   StateForm,
-} from './forms';
+} from './catalogue.dto';
 import { PriceAdminService } from './price-admin.service';
 import { presentModel, recordedFixture, recordedModel } from './present';
 import { hasRates, lanesOfForm, modelChanges } from './read-forms';

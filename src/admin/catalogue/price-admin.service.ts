@@ -3,7 +3,7 @@ import { ActivityLog, changesOf } from '../../audit';
 import { type ModelDetail, ModelDetailService } from '../../catalogue';
 import type { Tx } from '../../platform';
 import { actorOf, type HttpRequest } from '../../web';
-import type { PriceForm } from './forms';
+import type { PriceForm } from './catalogue.dto';
 import { recordedPrice } from './present';
 import { ratesOfForm } from './read-forms';
 

@@ -12,7 +12,7 @@ import { fault, formatUsd, rejectStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type ActionResult, type HttpRequest, PathId, PathText } from '../../web';
 import { respondWithChange } from './change-response';
-import { PriceForm, ScheduleForm, VersionedForm } from './forms';
+import { PriceForm, ScheduleForm, VersionedForm } from './catalogue.dto';
 import { PriceAdminService, sourceOf } from './price-admin.service';
 import { presentModel, presentPrice, presentSchedule, pricesOf, scheduleVersion } from './present';
 import { hasRates, ratesOfForm } from './read-forms';

@@ -12,7 +12,7 @@ import { Database } from '../../platform';
 import { type ProbeResult, SupplierProbe, SupplierStyles } from '../../routing';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { pathBack } from './change-response';
-import { ProbeForm } from './provider-forms';
+import { ProbeForm } from './providers.dto';
 import { providerFields, parseSecretField } from './read-forms';
 
 /** Tests a supplier connection before the provider is saved. Nothing is stored, including typed secrets. */

@@ -11,8 +11,8 @@ import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import { Access, Action, Data, type ActionResult, PathId, PathText } from '../../web';
 import { respondWithChange, MODELS_PAGE } from './change-response';
-import { ReasonForm } from './forms';
-import { ProviderForm, VisibilityForm } from './provider-forms';
+import { ReasonForm } from './catalogue.dto';
+import { ProviderForm, VisibilityForm } from './providers.dto';
 import { presentProvider, recordedProvider } from './present';
 import { identityOfForm, providerFields, secretOfForm } from './read-forms';
 

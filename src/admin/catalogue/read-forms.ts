@@ -17,8 +17,8 @@ import {
   validationFault,
 } from '../../kernel';
 import { factsOf, type FactsOverride, readOverride, type Wire, WIRES } from '../../vendors';
-import type { ModelChangeForm, RateFields } from './forms';
-import type { ProviderForm } from './provider-forms';
+import type { ModelChangeForm, RateFields } from './catalogue.dto';
+import type { ProviderForm } from './providers.dto';
 
 export function ratesOfForm(form: RateFields): Partial<PriceRates> {
   const rates = RATES.flatMap(({ name, field, fallback }) => {

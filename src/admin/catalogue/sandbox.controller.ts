@@ -6,7 +6,7 @@ import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, type ActionResult } from '../../web';
 import { respondWithChange } from './change-response';
-import { ReasonForm } from './forms';
+import { ReasonForm } from './catalogue.dto';
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 

@@ -3,7 +3,7 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService, ModelDetailService, readCurrent } from '../../catalogue';
 import { fault, rejectStale } from '../../kernel';
-import { Database, IsOptional, IsString, MaxLength } from '../../platform';
+import { Database } from '../../platform';
 import {
   type ComparedModel,
   type ComparedProvider,
@@ -23,32 +23,12 @@ import {
   wantsPage,
 } from '../../web';
 import { respondWithChange, pathBack } from './change-response';
-import { Flag, Line } from './fields';
-import { FromPage, ReasonForm } from './forms';
+import { ReasonForm } from './catalogue.dto';
 import { presentModel } from './present';
+import { TakeDifferencesForm } from './vendor-models.dto';
 
 const PLATFORM = Access.role('platform_admin');
 const PATH = '/dashboard/admin/providers/:provider_id/vendor-models';
-
-class TakeDifferencesForm extends FromPage {
-  @Line(128)
-  model: string;
-
-  /** Provider's name of the model; a model can have several there. */
-  @Line(256)
-  upstream_model: string;
-
-  /** Also applies values that lower the hold for requests. */
-  @IsOptional()
-  @Flag()
-  lower?: boolean;
-
-  /** Version of the displayed differences; without one, all current differences are applied. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
-  version?: string;
-}
 
 @Controller()
 export class VendorModelsController {

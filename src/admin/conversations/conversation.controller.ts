@@ -17,7 +17,7 @@ import {
   wantsPage,
 } from '../../web';
 import { contentOf, conversationFigures } from './conversations-model';
-import { ViewContentForm } from './conversations.form';
+import { ViewContentForm } from './conversations.dto';
 
 const PATH = '/dashboard/admin/conversations';
 const VIEW = 'pages/admin/conversation';

@@ -2,7 +2,7 @@ import type { ConversationHead, ConversationMessage, OverseenConversation } from
 import { formatUsd } from '../../kernel';
 import { column, type LabelledFigure, type MessageModel, mixedColumn, type Translate } from '../../views';
 import { type CsvColumns, type HttpRequest, type ListDescription, describeScope } from '../../web';
-import type { ConversationsQuery } from './conversations.form';
+import type { ConversationsQuery } from './conversations.dto';
 
 const PATH = '/dashboard/admin/conversations';
 

@@ -19,7 +19,7 @@ import {
   PageRenderer,
 } from '../../web';
 import { conversationCsvColumns, conversationsList } from './conversations-model';
-import { ConversationsQuery, filterOf, RetentionForm } from './conversations.form';
+import { ConversationsQuery, filterOf, RetentionForm } from './conversations.dto';
 
 const PATH = '/dashboard/admin/conversations';
 const PAGE_SIZE = 50;

@@ -38,7 +38,7 @@ import {
   OrganisationAutorouterForm,
   QualitativeForm,
   qualityPartOf,
-} from './engine-forms';
+} from './engines.dto';
 import { engineSettingsModel, type EngineSettingsPageModel } from './engine-model';
 
 const SETTINGS_PATH = '/dashboard/qualitative/settings';

@@ -9,22 +9,17 @@ import {
   done,
   type ActionResult,
   type HttpRequest,
-  IsFilterText,
   localisationOf,
   Page,
   PageRenderer,
   describeScope,
 } from '../../web';
-import { missingField } from '../pages/fields';
+import { missingField } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
-import { InviteForm, InviteListQuery, InviteParams, invitableRoles } from './invite-forms';
+import { InviteForm, InviteListQuery, InviteParams, invitableRoles } from './invites.dto';
 import { type InviteMail, InviteMails } from './invite-mails';
 import { inviteListPage, invitePage } from './invite-pages';
-
-class InvitePageQuery {
-  @IsFilterText()
-  email?: string;
-}
+import { InvitePageQuery } from './invites.dto';
 
 const INVITE_PATH = '/dashboard/admin/users/invite';
 const PAGE_SIZE = 50;

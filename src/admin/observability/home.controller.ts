@@ -1,9 +1,9 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { AlertQuery } from '../../alerts';
 import { ChainBreaks } from '../../audit';
-import { atLeast, oneNumberOf } from '../../kernel';
+import { atLeast } from '../../kernel';
 import { BackupScheduler } from '../../backup';
-import { LeanAdapter, Settings, ParsedBy } from '../../platform';
+import { LeanAdapter, Settings } from '../../platform';
 import { Quarantine } from '../../quarantine';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { openAlertsCard } from '../alerts/open-alerts';
@@ -11,13 +11,9 @@ import { breakBanner } from '../audit/seal-banner';
 import { quarantineBanner } from '../quarantine/quarantine-banner';
 import { backupBanner, backupCard } from './backup-card';
 import { homeModel } from './home-model';
-import { periodNameOf, periods } from './periods';
+import { periodNameOf } from './periods';
 import { Traffic, type TrafficReport } from './traffic';
-
-class HomeQuery {
-  @ParsedBy(oneNumberOf(periods).default(24))
-  hours: number;
-}
+import { HomeQuery } from './home.dto';
 
 @Controller()
 export class AdminHomeController {

@@ -1,16 +1,11 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
-import { rowId } from '../../kernel';
 import { KeyRegister, RateLimiter } from '../../keys';
-import { Settings, ParsedBy } from '../../platform';
+import { Settings } from '../../platform';
 import { Access, adminScope, Data, type HttpRequest } from '../../web';
 import { PoolHealthQuery } from './pool-health';
-import { TokenLogQuery } from './token-log.form';
-
-class RateStateQuery {
-  @ParsedBy(rowId)
-  key_id: number;
-}
+import { TokenLogQuery } from './token-log.dto';
+import { RateStateQuery } from './observability.dto';
 
 @Controller()
 export class ObservabilityController {

@@ -4,8 +4,9 @@ import { BudgetRaises, type BudgetScope, CreditCeilings, Limits, type LimitState
 import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { monthOfBudgets } from '../../web';
-import { type BudgetRaiseForm, raiseBudget, raiseOf } from '../pages/budget-raise';
-import { targetOf } from '../pages/fields';
+import type { BudgetRaiseForm } from '../pages/admin.dto';
+import { raiseBudget, raiseOf } from '../pages/budget-raise';
+import { targetOf } from '../pages/form-values';
 
 export type WithBudget<Row> = Row & {
   readonly spent: Nano;

@@ -14,17 +14,13 @@ import {
   PageRenderer,
   describeScope,
 } from '../../web';
-import { BudgetRaiseForm } from '../pages/budget-raise';
-import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
+import { BudgetRaiseForm } from '../pages/admin.dto';
+import { missingField, nanoOf, targetOf } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import { departmentsPage } from './departments-page';
-import { DepartmentForm, DepartmentParams, NewDepartmentForm, RemovalForm } from './organisation-forms';
-
-class DepartmentsQuery {
-  @IsIdOrNone()
-  org_id?: number | null;
-}
+import { DepartmentForm, DepartmentParams, NewDepartmentForm, RemovalForm } from './organisations.dto';
+import { DepartmentsQuery } from './departments.dto';
 
 const path = '/dashboard/admin/departments';
 const access = () => Access.role(objectActs.departments);

@@ -1,8 +1,6 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, objectActs } from '../../identity';
-import { formatMultiplier, moment } from '../../kernel';
-import { Matches, ParsedBy } from '../../platform';
+import { formatMultiplier } from '../../kernel';
 import {
   Access,
   Action,
@@ -15,34 +13,14 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { ChangeForm } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { MILLIONTHS_PER_PERCENT, FULL_PRICE_FACTOR } from './markup-factor';
 import { markupPage } from './markup-page';
-import { OrganisationParams } from './organisation-forms';
+import { OrganisationParams } from './organisations.dto';
+import { MarkupForm } from './markups.dto';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(objectActs.markups);
-
-class MarkupForm extends ChangeForm {
-  /** Percentage added to every price; a discount is negative. */
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'number'
-      ? String(value)
-      : typeof value === 'string'
-        ? value.trim().replace(',', '.')
-        : value,
-  )
-  @Matches(
-    /^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/,
-    'a percentage from -100 to 900, like 12.5',
-  )
-  percent: string;
-
-  /** Effective immediately if empty. */
-  @ParsedBy(moment.orBlank())
-  valid_from?: Date;
-}
 
 @Controller()
 export class MarkupsController {

@@ -28,11 +28,13 @@ import {
   okWith,
   Page,
   PageRenderer,
+  parseUserReference,
+  type UserReference,
 } from '../../web';
-import { parseUserReference, type UserReference, confirmationRequired } from '../pages/fields';
+import { confirmationRequired } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
-import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisation-forms';
+import { MergeForm, MergeQuery, mergeTextFields, OrganisationParams } from './organisations.dto';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(objectActs.organisations);

@@ -19,8 +19,8 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { BudgetRaiseForm } from '../pages/budget-raise';
-import { nanoOf, targetOf, textOf, confirmationRequired } from '../pages/fields';
+import { BudgetRaiseForm } from '../pages/admin.dto';
+import { nanoOf, targetOf, textOf, confirmationRequired } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import {
@@ -29,7 +29,7 @@ import {
   OrganisationListQuery,
   OrganisationParams,
   RemovalForm,
-} from './organisation-forms';
+} from './organisations.dto';
 import {
   newOrganisationPage,
   organisationList,

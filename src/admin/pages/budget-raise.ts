@@ -1,21 +1,11 @@
 import { type Changes, changesOf } from '../../audit';
 import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
 import { formatUsd, instantField, type Nano, invalidField } from '../../kernel';
-import { IsOptional, IsString, MaxLength, type Tx } from '../../platform';
+import type { Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
-import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';
-
-/** Raises a budget until an instant; an empty amount ends the current raise. */
-export class BudgetRaiseForm extends ChangeForm {
-  @IsDollars()
-  raise_amount?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(40)
-  raise_until?: string;
-}
+import type { BudgetRaiseForm } from './admin.dto';
+import { missingField, nanoOf } from './form-values';
 
 /** Null ends the current raise. */
 export type RequestedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;

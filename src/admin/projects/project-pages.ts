@@ -20,8 +20,8 @@ import {
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
-import type { ProjectListQuery } from './project-forms';
 import type { WithBudget } from '../organisations/budgets';
+import type { ProjectListQuery } from './projects.dto';
 
 export type ProjectLine = WithBudget<ListedProject>;
 

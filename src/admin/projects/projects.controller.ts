@@ -27,10 +27,12 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  type UserReference,
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
-import { BudgetRaiseForm } from '../pages/budget-raise';
-import { ChangeForm, missingField, nanoOf, type UserReference, targetOf, textOf } from '../pages/fields';
+import { BudgetRaiseForm } from '../pages/admin.dto';
+import { ChangeForm } from '../pages/admin.dto';
+import { missingField, nanoOf, targetOf, textOf } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
 import {
   MemberForm,
@@ -39,7 +41,7 @@ import {
   ProjectForm,
   ProjectListQuery,
   ProjectParams,
-} from './project-forms';
+} from './projects.dto';
 import {
   newProjectPage,
   projectHelp,

@@ -12,9 +12,10 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  type UserReference,
 } from '../../web';
-import { missingField, nanoOf, type UserReference, textOf } from '../pages/fields';
-import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
+import { missingField, nanoOf, textOf } from '../pages/form-values';
+import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotions.dto';
 import { promotionsPage } from './promotions-page';
 
 const path = '/dashboard/admin/promotions';

@@ -15,7 +15,7 @@ import {
 } from '../../web';
 import type { ObjectPageModel } from '../pages/object-page';
 import { quarantinePage } from './quarantine-page';
-import { decisionsOf, KeyForm, ReleaseForm } from './quarantine.form';
+import { decisionsOf, KeyForm, ReleaseForm } from './quarantine.dto';
 
 const MAX_KEYS = 100;
 const owner = Access.role('platform_owner');

@@ -1,16 +1,11 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { presentUsage, UsageParameters, UsageQuery, toUsageRequest } from '../../audit';
+import { presentUsage, UsageQuery, toUsageRequest } from '../../audit';
 import { ProfileService } from '../../identity';
-import { fault, rowId } from '../../kernel';
-import { ParsedBy } from '../../platform';
+import { fault } from '../../kernel';
 import { Access, adminScope, Data, type HttpRequest, PageRenderer } from '../../web';
+import { UserUsageParameters } from './user-usage.dto';
 
 const MAX_GROUPS = 100;
-
-class UserUsageParameters extends UsageParameters {
-  @ParsedBy(rowId)
-  user_id: number;
-}
 
 @Controller()
 export class UserUsageController {

@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
-import { type Changes } from '../../audit';
+import type { Changes } from '../../audit';
 import { budgetsOfUser, Invoices, Limits } from '../../billing';
 import {
   type ActorContext,
@@ -10,9 +10,19 @@ import {
   UserRegister,
 } from '../../identity';
 import { invalidField, toJsonNumber } from '../../kernel';
-import { Access, Action, actorOf, adminScope, done, type ActionResult, type HttpRequest } from '../../web';
-import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { missingField, nanoOf, type UserReference, targetOf, confirmationRequired } from '../pages/fields';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  done,
+  type ActionResult,
+  type HttpRequest,
+  type UserReference,
+} from '../../web';
+import { BudgetRaiseForm } from '../pages/admin.dto';
+import { raiseOf } from '../pages/budget-raise';
+import { missingField, nanoOf, targetOf, confirmationRequired } from '../pages/form-values';
 import { SecondFactorResets } from './second-factor-resets.service';
 import { UserBilling } from './user-billing.service';
 import {
@@ -29,7 +39,7 @@ import {
   UserDepartmentForm,
   UserOrganisationForm,
   UserParams,
-} from './user-forms';
+} from './users.dto';
 
 const requires = (act: keyof typeof userActs): MethodDecorator => Access.role(userActs[act].minimum);
 const actPath = (act: string): string => `/dashboard/admin/users/:user_id/${act}`;

@@ -21,7 +21,7 @@ import {
 } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { pickerOf } from '../pages/object-page';
-import { settableStatuses, type UserListQuery } from './user-forms';
+import { settableStatuses, type UserListQuery } from './users.dto';
 
 export interface UserLine extends ListedUser {
   readonly spent: Nano;

@@ -1,5 +1,5 @@
 import type { ActorContext, ListedUser, OrganisationName, UserName } from '../../identity';
-import type { UserPageQuery } from './user-forms';
+import type { UserPageQuery } from './users.dto';
 
 export interface UserPageContext {
   readonly user: ListedUser;

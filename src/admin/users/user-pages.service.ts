@@ -7,10 +7,10 @@ import { KeyRegister } from '../../keys';
 import { column, type Figure, type TableColumn, type TableModel, tableOf, type Translate } from '../../views';
 import { type Localisation, describePeriod } from '../../web';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
-import type { UserPageContext } from './user-page-context';
 import { raisedText } from '../pages/budget-raise';
+import type { UserPageContext } from './user-page-context';
 import { actsOf, hasInvoices, type UserFinances } from './user-acts-model';
-import { userTabs, type UserTab } from './user-forms';
+import { userTabs, type UserTab } from './users.dto';
 import { billingText, statusBadge } from './user-list';
 
 const MAX_ROWS = 50;

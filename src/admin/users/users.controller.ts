@@ -21,9 +21,9 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { textOf } from '../pages/fields';
+import { textOf } from '../pages/form-values';
 import type { ObjectPageModel } from '../pages/object-page';
-import { InvoicePaymentsQuery, UserListQuery, UserPageQuery, UserParams } from './user-forms';
+import { InvoicePaymentsQuery, UserListQuery, UserPageQuery, UserParams } from './users.dto';
 import { type UserLine, userList, userCsvColumns, userTabs } from './user-list';
 import { UserPages } from './user-pages.service';
 import { UserSpending } from './user-spending';

@@ -33,6 +33,7 @@ export {
   decimal,
   dollars,
   dollarText,
+  flag,
   nonEmptyLine,
   multilineText,
   listOf,

@@ -1,24 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from '../../platform';
 import { AccountProof, AddressChange, AttemptThrottle, OwnAccountService } from '../../identity';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
-import { IsMailAddress } from './fields';
-import { MailedLinkForm, MailedLinkQuery } from './link-forms';
+import { MailedLinkForm, MailedLinkQuery } from './mailed-link.dto';
 import { FormResponder } from './form-responder';
 import { SettingsModel } from './settings-model';
-
-class AddressForm {
-  @IsMailAddress()
-  email: string;
-
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
+import { AddressForm } from './address.dto';
 
 const view = 'pages/account/address';
 

@@ -14,12 +14,7 @@ import {
   PageFrames,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
-import { IsNextPath } from './fields';
-
-class AcceptanceForm {
-  @IsNextPath()
-  next?: string;
-}
+import { AcceptanceForm } from './legal-acceptance.dto';
 
 /** Reports which terms a user accepted, and records acceptance of the current ones. */
 @Controller('/api/legal')

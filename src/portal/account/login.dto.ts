@@ -1,12 +1,11 @@
-import { ValidateIf } from '../../platform';
-import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked } from './fields';
+import { ValidateIf, IsEmailAddress, IsLine, IsNextPath, IsPassword, IsTicked } from '../../web';
 
-export const isPasswordSignIn = ({ provider }: Pick<LoginForm, 'provider'>): boolean =>
+export const isPasswordSignIn = ({ provider }: { readonly provider?: string }): boolean =>
   provider === undefined || provider === '';
 
 export class LoginForm {
   @ValidateIf(isPasswordSignIn)
-  @IsMailAddress()
+  @IsEmailAddress()
   email: string;
 
   @IsPassword()
@@ -16,10 +15,10 @@ export class LoginForm {
   next?: string;
 
   /** Directory of an extension; absent for a sign-in with email and password. */
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   provider?: string;
 
-  @IsLineOrBlank(254)
+  @IsLine(254, { optional: true })
   user_name?: string;
 
   /** Required at the first sign-in, which creates the account. */
@@ -31,9 +30,9 @@ export class LoginQuery {
   @IsNextPath()
   next?: string;
 
-  @IsLineOrBlank(40)
+  @IsLine(40, { optional: true })
   notice?: string;
 
-  @IsLineOrBlank(100)
+  @IsLine(100, { optional: true })
   with?: string;
 }

@@ -1,37 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from '../../platform';
 import { AttemptThrottle, MIN_PASSWORD_LENGTH, PasswordResetService } from '../../identity';
 import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, deferredAudit } from './account-mails';
 import { AccountNotices } from './account-notices';
-import { IsLineOrBlank, IsMailAddress, IsPassword, IsToken } from './fields';
 import { FormResponder } from './form-responder';
 import { VisitorSession } from './visitor-session';
-
-class ForgotForm {
-  @IsMailAddress()
-  email: string;
-}
-
-class ForgotQuery {
-  @IsLineOrBlank(20)
-  sent?: string;
-}
-
-class ResetForm {
-  @IsToken()
-  token: string;
-
-  @IsPassword()
-  password: string;
-}
-
-class ResetQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
-}
+import { ForgotForm, ForgotQuery, ResetForm, ResetQuery } from './password-reset.dto';
 
 @Controller()
 export class PasswordResetController {

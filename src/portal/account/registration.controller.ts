@@ -1,59 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from '../../platform';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, localPath, Page, PageRenderer } from '../../web';
-import { AccountMails, deferredAudit } from './account-mails';
-import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked, IsToken } from './fields';
-import { FormResponder } from './form-responder';
 import { LegalLibrary } from '../public/legal/legal-library';
+import { AccountMails, deferredAudit } from './account-mails';
+import { FormResponder } from './form-responder';
 import { SignUpModel } from './sign-up-model';
-
-class RegisterForm {
-  @IsMailAddress()
-  email: string;
-
-  @IsPassword()
-  password: string;
-
-  @IsLineOrBlank(100)
-  display_name?: string;
-
-  @IsTicked()
-  terms?: unknown;
-}
-
-class SignUpQuery {
-  @IsLineOrBlank(20)
-  notice?: string;
-
-  @IsOptional()
-  @IsMailAddress()
-  email?: string;
-
-  @IsNextPath()
-  next?: string;
-}
-
-class VerifyForm {
-  @IsToken()
-  token: string;
-}
-
-class VerifyQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
-
-  @IsLineOrBlank(20)
-  sent?: string;
-}
-
-class ResendForm {
-  @IsMailAddress()
-  email: string;
-}
+import { RegisterForm, SignUpQuery, VerifyForm, VerifyQuery, ResendForm } from './registration.dto';
 
 @Controller()
 export class RegistrationController {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { encode } from 'uqr';
 import { AccountProof, OwnAccountService, Passkeys, SecondFactors } from '../../identity';
-import { IsOptional, IsString, MaxLength, Settings } from '../../platform';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
@@ -15,35 +15,11 @@ import {
 } from '../../web';
 import { AccountNotices } from './account-notices';
 import { SignInFlow } from './sign-in-flow';
-import { IsLine, IsTicked } from './fields';
 import { FormResponder } from './form-responder';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
+import { passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-credential';
 import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { trustedCookie } from './visitor-session';
-
-class CodeForm {
-  @IsLine(20)
-  code: string;
-}
-
-class ChallengeForm extends CodeForm {
-  /** Trusts this browser for 30 days. */
-  @IsTicked()
-  remember?: unknown;
-}
-
-class PasskeyForm {
-  @IsCredential()
-  credential: string;
-}
-
-class SwitchForm extends CodeForm {
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
+import { ChallengeForm, PasskeyForm, SwitchForm } from './second-factor.dto';
 
 const TRUSTED_SECONDS = 30 * 86_400;
 const view = 'pages/dashboard/second-factor';

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
-import { fault, oneOf, zone } from '../../kernel';
-import { type Locale, locales } from '../../views';
+import { fault } from '../../kernel';
 import {
   Access,
   Action,
@@ -10,83 +9,24 @@ import {
   addCookie,
   ClientAddress,
   type HttpRequest,
-  IfPresent,
   languageCookie,
   okWith,
   Page,
-  AllowsOtherProperties,
 } from '../../web';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength, Settings, ParsedBy } from '../../platform';
+import { Settings } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
-import { IsLine, IsPassword } from './fields';
 import { type FormResult, FormResponder, type FormView } from './form-responder';
 import { SettingsModel } from './settings-model';
 import { VisitorSession } from './visitor-session';
-
-class ProfileForm {
-  @IfPresent()
-  @IsLine(100)
-  display_name?: string;
-
-  @ParsedBy(oneOf(locales).orBlank())
-  preferred_language?: Locale;
-
-  /** Accepts any alias of a time zone and stores its current name. */
-  @ParsedBy(zone.orBlank())
-  time_zone?: string;
-}
-
-/** The specification allows any additional JSON properties. */
-@AllowsOtherProperties()
-class NameForm {
-  @IsLine(100)
-  display_name: string;
-}
-
-class PasswordForm {
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-
-  @IsPassword()
-  password: string;
-}
-
-class SessionForm {
-  @IsOptional()
-  @IsUUID()
-  session?: string;
-}
-
-class DeletionForm {
-  /** The account's email address, typed as a confirmation. */
-  @IsLine(254)
-  confirmation: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
-
-class SettingsQuery {
-  @IsOptional()
-  @IsIn([
-    'profile',
-    'password',
-    'sessions',
-    'providers',
-    'provider-linked',
-    'email',
-    'second-factor',
-    'passkey-added',
-    'passkey-removed',
-  ])
-  saved?: string;
-}
+import {
+  ProfileForm,
+  NameForm,
+  PasswordForm,
+  SessionForm,
+  DeletionForm,
+  SettingsQuery,
+} from './settings.dto';
 
 const view = 'pages/dashboard/settings';
 const YEAR_SECONDS = 365 * 86_400;

@@ -18,7 +18,7 @@ import {
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { SignInFlow } from './sign-in-flow';
-import { MailedLinkForm, MailedLinkQuery } from './link-forms';
+import { MailedLinkForm, MailedLinkQuery } from './mailed-link.dto';
 import { FormResponder } from './form-responder';
 import { LocalAuthGuard } from './local-auth.guard';
 import { LoginForm, LoginQuery } from './login.dto';

@@ -1,13 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { TelemetryContent } from '../../identity';
-import { trueOrFalse } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
-
-class ContentForm {
-  @ParsedBy(trueOrFalse)
-  enabled: boolean;
-}
+import { ContentForm } from './telemetry-content.dto';
 
 const home = '/dashboard/settings';
 const path = `${home}/telemetry`;

@@ -29,9 +29,9 @@ import {
   describeScope,
 } from '../../web';
 import { dayLabels } from '../lists/day-labels';
-import { visibleAddress } from './activity-csv';
-import { type ActivityPageQuery, periods } from './activity-query.form';
 import { daysField } from '../lists/periods';
+import { visibleAddress } from './activity-csv';
+import { type ActivityPageQuery, periods } from './activity.dto';
 
 export function activityList(
   request: HttpRequest,

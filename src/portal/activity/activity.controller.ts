@@ -18,7 +18,7 @@ import {
 import { searchedNote } from '../lists/searched-note';
 import { activityFile } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
-import { ActivityPageQuery, toActivityFilter } from './activity-query.form';
+import { ActivityPageQuery, toActivityFilter } from './activity.dto';
 
 const PAGE_SIZE = 50;
 

@@ -13,8 +13,8 @@ import {
   Payments,
   topUpCents,
 } from '../../billing';
-import { fault, nanoPerCent, toJsonNumber, trueOrFalse, integer } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { fault, nanoPerCent, toJsonNumber } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
@@ -22,38 +22,13 @@ import {
   done,
   type ActionResult,
   type HttpRequest,
-  IsCursor,
   PathId,
   PathText,
   presentPage,
 } from '../../web';
-import { centsField, centsWithin, isJson, MAX_CENTS, fieldError, topUpAmount } from './amount-field';
+import { centsField, isJson, MAX_CENTS, fieldError } from './amount-field';
 import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
-
-class PaymentListQuery {
-  @ParsedBy(integer(1, 200).default(50))
-  limit: number;
-
-  @IsCursor()
-  cursor?: string;
-}
-
-/** Amounts are read from the raw text; see `centsField`. */
-class AutomaticTopUpForm {
-  /** Browsers do not send an unchecked box. */
-  @ParsedBy(trueOrFalse.optional())
-  enabled?: boolean;
-
-  @ParsedBy(centsWithin(0n, MAX_CENTS).optional())
-  threshold?: unknown;
-
-  @ParsedBy(topUpAmount.optional())
-  amount?: unknown;
-
-  /** At least the amount and its fee. */
-  @ParsedBy(centsWithin(MIN_TOP_UP_CENTS, MAX_CENTS).optional())
-  monthly_ceiling?: unknown;
-}
+import { PaymentListQuery, AutomaticTopUpForm } from './billing-data.dto';
 
 const notLinked = { none: 'no account is ever linked: there is nothing to change' } as const;
 

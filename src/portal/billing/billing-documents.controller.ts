@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { BillingAccounts, Payments, type Statement, WalletHistory } from '../../billing';
-import { day, fault, isUuid, oneOf, rowId } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { fault, isUuid } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   Csv,
@@ -18,25 +18,7 @@ import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents
 import { presentStatement, statementColumns, buildStatementLines } from './statement-lines';
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletPartyService } from './wallet-party.service';
-
-class StatementSpanQuery {
-  @ParsedBy(day.orBlank())
-  from?: string;
-
-  /** Last day, inclusive. */
-  @ParsedBy(day.orBlank())
-  to?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
-  own?: string;
-}
-
-class StatementFileQuery extends StatementSpanQuery {
-  /** Another wallet, for those allowed to read its documents. */
-  @ParsedBy(rowId.optional())
-  wallet?: number;
-}
+import { StatementSpanQuery, StatementFileQuery } from './billing-documents.dto';
 
 @Controller()
 export class BillingDocumentsController {

@@ -9,8 +9,8 @@ import {
   Payments,
   WalletHistory,
 } from '../../billing';
-import { atLeast, fault, isUuid, line, oneOf, uuid } from '../../kernel';
-import { Settings, ParsedBy } from '../../platform';
+import { atLeast, fault, isUuid } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   Access,
   actorOf,
@@ -18,7 +18,6 @@ import {
   csvTable,
   type CsvContent,
   type HttpRequest,
-  IsCursor,
   listPage,
   Page,
   PageRenderer,
@@ -27,35 +26,7 @@ import { ledgerFile, ledgerList } from './ledger-model';
 import { type InvoiceOverview, overviewModel } from './billing-overview-model';
 import { billingTabs, modeBanner, paymentFile, paymentList } from './payments-model';
 import { WalletPartyService, type WalletParty } from './wallet-party.service';
-
-class BillingOverviewQuery {
-  @ParsedBy(line(20).optional())
-  amount?: string;
-
-  @ParsedBy(line(10).optional())
-  cancelled?: string;
-
-  @ParsedBy(line(10).optional())
-  card?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
-  own?: string;
-}
-
-class BillingListQuery {
-  @IsCursor()
-  cursor?: string;
-
-  /** Shows the user's own wallet while another payer is charged. */
-  @ParsedBy(oneOf(['1']).optional())
-  own?: string;
-}
-
-class PaymentReturnQuery {
-  @ParsedBy(uuid)
-  payment: string;
-}
+import { BillingOverviewQuery, BillingListQuery, PaymentReturnQuery } from './billing-page.dto';
 
 const PAGE_SIZE = 50;
 const RECENT_PAYMENTS = 5;

@@ -1,40 +1,12 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
-import { nonEmptyLine, nanoPerCent } from '../../kernel';
-import { Database, IsOptional, Matches, MaxLength, ParsedBy } from '../../platform';
+import { nanoPerCent } from '../../kernel';
+import { Database } from '../../platform';
 import { Access, Action, done, type ActionResult, type HttpRequest } from '../../web';
-import { centsField, centsWithin } from './amount-field';
+import { centsField } from './amount-field';
 import { concernsOf, overviewHref, WalletPartyService } from './wallet-party.service';
-
-const trimmed = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? value.trim() : value;
-
-class InvoiceForm {
-  @ParsedBy(nonEmptyLine(200).orBlank())
-  name?: string;
-
-  @IsOptional()
-  @Transform(trimmed)
-  @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u, 'up to 6 lines without control characters')
-  @MaxLength(600)
-  address?: string;
-
-  @IsOptional()
-  @Transform(trimmed)
-  @Matches(/^[\w .:/-]*$/, 'letters, digits, spaces and . : / _ -')
-  @MaxLength(40)
-  tax_id?: string;
-}
-
-/** The largest amount with nine digits before the decimal point. */
-const MAX_LOW_BALANCE_CENTS = 99_999_999_999n;
-
-class LowBalanceForm {
-  @ParsedBy(centsWithin(0n, MAX_LOW_BALANCE_CENTS))
-  low_balance?: unknown;
-}
+import { InvoiceForm, LowBalanceForm } from './billing-settings.dto';
 
 @Controller()
 export class BillingSettingsController {

@@ -3,7 +3,6 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { Checkout, PaymentProcessor } from '../../billing';
 import { fromUnknown } from '../../kernel';
-import { ParsedBy } from '../../platform';
 import {
   Access,
   Action,
@@ -18,11 +17,7 @@ import {
 import { topUpAmount, topUpField, topUpNumber } from './amount-field';
 import { modeBanner } from './payments-model';
 import { WalletPartyService } from './wallet-party.service';
-
-class CheckoutForm {
-  @ParsedBy(topUpAmount)
-  amount?: unknown;
-}
+import { CheckoutForm } from './checkout.dto';
 
 const redirectToProcessor = {
   content: { 'application/json': okWith({ url: { type: 'string', format: 'uri' } }) },

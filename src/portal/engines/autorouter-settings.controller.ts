@@ -1,9 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { fault, rowId, versionOf } from '../../kernel';
+import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
 import {
   type AutoAudience,
   AutoForm,
@@ -16,14 +15,10 @@ import {
   readAutoForm,
 } from '../../autorouter';
 import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, viewScope } from '../../web';
+import { OwnKeyAutoForm } from './autorouter-settings.dto';
 
 const audit = 'autorouter.changed';
 const pagePath = '/dashboard/autorouter';
-
-class OwnKeyAutoForm extends AutoForm {
-  @ParsedBy(rowId)
-  key_id: number;
-}
 
 @Controller()
 export class AutorouterSettingsController {

@@ -2,9 +2,8 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { parseUsd, resolvePeriod, type Scope, integer } from '../../kernel';
-import { keyIdField, KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
+import { parseUsd, resolvePeriod, type Scope } from '../../kernel';
+import { KeyRegister } from '../../keys';
 import {
   AutoSettingsStore,
   AutoStates,
@@ -31,24 +30,12 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { DEFAULT_DAYS } from '../lists/periods';
 import { type AutorouterData, emptyScores, type ScoreData } from './autorouter-data';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
 import { QualityAccess } from './quality/quality-access';
-
-const MAX_DAYS = 365;
+import { AutorouterQuery, AutorouterPageQuery } from './autorouter.dto';
 const MAX_KEYS = 100;
-
-class AutorouterQuery {
-  @ParsedBy(integer(1, MAX_DAYS).default(DEFAULT_DAYS))
-  days: number;
-}
-
-class AutorouterPageQuery extends AutorouterQuery {
-  @ParsedBy(keyIdField.optional())
-  key?: number | string;
-}
 
 @Controller()
 export class AutorouterController {

@@ -1,8 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
-import { line, oneOf, rowId } from '../../kernel';
-import { Database, ParsedBy } from '../../platform';
+import { Database } from '../../platform';
 import {
   Access,
   Action,
@@ -13,30 +12,7 @@ import {
   localPath,
   type Notice,
 } from '../../web';
-
-const next = line(2_000).orBlank();
-
-class AdminModeForm {
-  /** Toggles the view if absent. */
-  @ParsedBy(oneOf(['on', 'off'] as const).orBlank())
-  admin_mode?: 'on' | 'off';
-
-  @ParsedBy(next)
-  next?: string;
-}
-
-class AdminViewOrganisationForm {
-  /** Empty for all organisations. */
-  @ParsedBy(rowId.orNone())
-  org_id?: number | null;
-
-  /** Legacy parameter: the organisation's slug. */
-  @ParsedBy(line(63).orBlank())
-  domain?: string;
-
-  @ParsedBy(next)
-  next?: string;
-}
+import { AdminModeForm, AdminViewOrganisationForm } from './admin-view.dto';
 
 /** Opens and closes the administration view and narrows it to an organisation; every change is audited. */
 @Controller()

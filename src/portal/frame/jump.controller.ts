@@ -7,18 +7,13 @@ import {
   Access,
   actorOf,
   type HttpRequest,
-  IsFilterText,
   Page,
   PageFrames,
   PageRenderer,
   Responds,
   viewScope,
 } from '../../web';
-
-class JumpQuery {
-  @IsFilterText()
-  q?: string;
-}
+import { JumpQuery } from './jump.dto';
 
 interface JumpTarget {
   readonly label: string;

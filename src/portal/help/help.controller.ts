@@ -1,20 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from '../../platform';
 import { type HelpPage, PersonalSettings, objectActs } from '../../identity';
 import { atLeast } from '../../kernel';
 import { Access, Action, actorOf, done, type ActionResult, type HttpRequest, localPath } from '../../web';
-
-class HelpForm {
-  /** `open` restores the explanation. */
-  @IsOptional()
-  @IsIn(['closed', 'open'])
-  help?: 'closed' | 'open';
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(2_000)
-  next?: string;
-}
+import { HelpForm } from './help.dto';
 
 const audit = { none: 'how a page is shown to one person' } as const;
 

@@ -44,7 +44,7 @@ import {
 import { DEFAULT_DAYS } from '../lists/periods';
 import { type KeyPageAction, keyActions, keyActionBody, keyActionPage } from './key-bodies';
 import { toApiBody } from './key-form';
-import { KeyPagePath, KeyPath } from './key-path';
+import { KeyPagePath, KeyPath } from './key-path.dto';
 import { keyFormChoices, keyFormModel } from './key-form-model';
 import { ownerFigures } from './key-owners';
 import { keyPageModel } from './key-page-model';

@@ -23,7 +23,7 @@ import { DEFAULT_DAYS } from '../lists/periods';
 import { organisationField } from '../lists/organisation-field';
 import { attentionBanner } from './key-attention';
 import { budgetMeter, statusBadge } from './key-labels';
-import type { KeysQuery } from './keys-query.form';
+import type { KeysQuery } from './keys.dto';
 
 interface KeyListFigures {
   readonly period: Period;

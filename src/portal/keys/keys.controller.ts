@@ -20,7 +20,7 @@ import {
 import { DEFAULT_DAYS } from '../lists/periods';
 import { organisationsFor } from '../lists/organisation-field';
 import { keyFile, keyListModel } from './keys-model';
-import { toKeyFilter, KeysQuery } from './keys-query.form';
+import { toKeyFilter, KeysQuery } from './keys.dto';
 
 const PAGE_SIZE = 50;
 const EXPORT_PAGE_SIZE = 500;

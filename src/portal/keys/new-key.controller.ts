@@ -4,7 +4,7 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { fault, isUuid, line, invalidField, rejectInvalidFields, type Scope } from '../../kernel';
+import { fault, isUuid, invalidField, rejectInvalidFields, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   KeyRegister,
@@ -13,7 +13,7 @@ import {
   presentPortalIssued,
   readNewKey,
 } from '../../keys';
-import { Settings, ParsedBy } from '../../platform';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
@@ -32,12 +32,7 @@ import { keyFormChoices, keyFormModel } from './key-form-model';
 import { mapKeyErrors } from './key-form-errors';
 import { KeySecretPage } from './key-secret-page';
 import { AuditedKeys } from './audited-keys';
-
-class NewKeyQuery {
-  /** Model preselected by a link from the model list. */
-  @ParsedBy(line(200).optional())
-  model?: string;
-}
+import { NewKeyQuery } from './new-key.dto';
 
 type PostedNewKey = Readonly<Record<string, unknown>>;
 

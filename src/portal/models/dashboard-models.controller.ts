@@ -10,7 +10,8 @@ import {
   PageRenderer,
   describePeriod,
 } from '../../web';
-import { columnSort, modelChoices, modelSorts, PublicModelQuery, selectModels } from '../public/model-query';
+import { columnSort, modelChoices, selectModels } from '../public/model-query';
+import { modelSorts, PublicModelQuery } from '../public/models.dto';
 import { presentPublicModel, publicModels } from '../public/public-models';
 import { ModelHealthService, healthPeriod } from './model-health.service';
 

@@ -1,8 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
-import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
-import { ArrayMaxSize, Database, IsArray, IsIn } from '../../platform';
+import { noticeTopics, PersonalSettings } from '../../identity';
+import { Database } from '../../platform';
 import {
   Access,
   Action,
@@ -13,18 +12,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-
-/** Stands for an empty selection, because browsers do not send unchecked boxes. */
-const NONE = 'none';
-
-class NoticesForm {
-  /** Topics the user wants notices about; all others are muted. */
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
-  @IsArray()
-  @ArrayMaxSize(20)
-  @IsIn([...noticeTopics, NONE], { each: true })
-  notices: (NoticeTopic | typeof NONE)[];
-}
+import { NoticesForm } from './notices.dto';
 
 const path = '/dashboard/settings/notices';
 

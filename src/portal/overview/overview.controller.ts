@@ -3,9 +3,8 @@ import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { type Actor, atLeast, oneNumberOf, periodBefore, resolvePeriod, type Scope } from '../../kernel';
+import { type Actor, atLeast, periodBefore, resolvePeriod, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { ParsedBy } from '../../platform';
 import { requestSnippets } from '../../views';
 import {
   Access,
@@ -17,27 +16,22 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { DEFAULT_DAYS } from '../lists/periods';
 import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
 import { exampleModels } from '../public/example-models';
 import { publicModels } from '../public/public-models';
 import { firstRunCard } from './first-run';
-import { overviewModel, overviewPeriods } from './overview-model';
+import { overviewModel } from './overview-model';
 import { FundsService } from './funds.service';
 import { setUpCard, type SetUpCardModel } from './set-up-card';
 import { SetUpService } from './set-up.service';
+import { OverviewQuery } from './overview.dto';
 
 const MAX_MODELS = 7;
 const LISTED_REQUESTS = 10;
 const MAX_KEY_BANNERS = 5;
 const MAX_BUDGET_BANNERS = 5;
 const LATENCY_SAMPLE_SIZE = 1_000;
-
-class OverviewQuery {
-  @ParsedBy(oneNumberOf(overviewPeriods).default(DEFAULT_DAYS))
-  days: number;
-}
 
 @Controller()
 export class OverviewController {

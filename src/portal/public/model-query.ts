@@ -1,56 +1,6 @@
-import { IsIn, IsOptional, Matches } from '../../platform';
 import { parseUsdPerMillion } from '../../kernel';
 import type { PublicModel } from './public-models';
-
-export const modelSorts = ['name', 'owner', 'context', 'input', 'output'] as const;
-type ModelSort = (typeof modelSorts)[number];
-const orders = modelSorts.flatMap((sort) => [sort, `-${sort}`] as const);
-
-/** Allows the empty text, as forms send empty fields. */
-const filterPattern = /^[\w./:-]{0,100}$/;
-
-export class PublicModelQuery {
-  @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
-  q?: string;
-
-  @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
-  kind?: string;
-
-  @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
-  modality?: string;
-
-  @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
-  provider?: string;
-
-  @IsOptional()
-  @Matches(filterPattern, 'up to 100 letters, digits and . / : _ -')
-  region?: string;
-
-  /** In dollars per million input tokens. */
-  @IsOptional()
-  @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/, 'an amount of US dollars, like 0.05')
-  max_price?: string;
-
-  @IsOptional()
-  @IsIn(['', 'yes'])
-  tools?: string;
-
-  @IsOptional()
-  @IsIn(['', ...orders])
-  sort?: string;
-
-  @IsOptional()
-  @Matches(/^[1-9]\d{0,3}$/, 'a whole number from 1 to 9999')
-  page?: string;
-
-  @IsOptional()
-  @IsIn(['json', 'html'])
-  format?: string;
-}
+import type { ModelSort, PublicModelQuery } from './models.dto';
 
 const PAGE_SIZE = 100;
 

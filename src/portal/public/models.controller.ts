@@ -1,7 +1,8 @@
 import { Controller, Query } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { Access, Page } from '../../web';
-import { columnSort, modelChoices, modelSorts, PublicModelQuery, selectModels } from './model-query';
+import { columnSort, modelChoices, selectModels } from './model-query';
+import { modelSorts, PublicModelQuery } from './models.dto';
 import { presentPublicModel, publicModels } from './public-models';
 
 const MINUTE_SECONDS = 60;

@@ -1,16 +1,10 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsOptional, Length } from '../../platform';
 import { MIN_TOP_UP_CENTS, MAX_TOP_UP_CENTS, readTopUpCents, topUpOf } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { nanoPerCent } from '../../kernel';
 import { Access, Page } from '../../web';
 import { publicModels } from './public-models';
-
-class PricingQuery {
-  @IsOptional()
-  @Length(0, 40)
-  amount?: string;
-}
+import { PricingQuery } from './pricing.dto';
 
 const EXAMPLES_CENTS = [1_000n, 5_000n, 10_000n, 50_000n];
 const DEFAULT_CENTS = 5_000n;

@@ -1,20 +1,10 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsUUID } from '../../platform';
 import { RequestLogQuery } from '../../audit';
 import { fault } from '../../kernel';
-import { AnswerFeedback, thumbs } from '../../quality';
+import { AnswerFeedback } from '../../quality';
 import { Access, Action, actorOf, done, type ActionResult, type HttpRequest } from '../../web';
 import { findAnsweredRequest, OwnThumbs } from './own-thumbs';
-
-const verdicts = [...thumbs, 'none'] as const;
-
-class RequestFeedbackForm {
-  @IsUUID()
-  request_id: string;
-
-  @IsIn(verdicts)
-  verdict: (typeof verdicts)[number];
-}
+import { RequestFeedbackForm } from './request-feedback.dto';
 
 @Controller()
 export class RequestFeedbackController {

@@ -6,7 +6,7 @@ import {
   type UsageChoices,
 } from '../../audit';
 import type { OrganisationName } from '../../identity';
-import { type FieldModel, type LinkModel, type PeriodPickerModel } from '../../views';
+import type { FieldModel, LinkModel, PeriodPickerModel } from '../../views';
 import {
   addressOf,
   type HttpRequest,
@@ -25,7 +25,7 @@ import { choiceFields } from '../usage/usage-page';
 import type { RetentionText } from './retention-text';
 import type { ThumbsLookup } from './own-thumbs';
 import { columnsOf, detailOf } from './request-row';
-import { optionalColumns, type RequestLogPageQuery, selectedColumns } from './request-log.form';
+import { optionalColumns, type RequestLogPageQuery, selectedColumns } from './request-log.dto';
 
 export interface RequestLogModel extends ListPageModel {
   readonly log: {

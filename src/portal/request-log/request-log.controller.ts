@@ -21,7 +21,7 @@ import { organisationsFor } from '../lists/organisation-field';
 import { RetentionTextReader } from './retention-text';
 import { OwnThumbs } from './own-thumbs';
 import { logFileColumns, logFileRow } from './request-log.csv';
-import { toRequestLogFilter, RequestLogPageQuery } from './request-log.form';
+import { toRequestLogFilter, RequestLogPageQuery } from './request-log.dto';
 import { type RequestLogModel, requestLogPage } from './request-log-page';
 
 const PAGE_SIZE = 50;

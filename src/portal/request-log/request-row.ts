@@ -17,7 +17,7 @@ import type { RetentionText } from './retention-text';
 import type { ThumbsLookup } from './own-thumbs';
 import { autoItems } from './auto-items';
 import { gateItems } from './gate-items';
-import type { OptionalColumn } from './request-log.form';
+import type { OptionalColumn } from './request-log.dto';
 
 interface RequestRowContext {
   readonly request: HttpRequest;

@@ -22,7 +22,7 @@ import {
   type Translate,
 } from '../../views';
 import type { Localisation } from '../../web';
-import type { UsageMeasure } from './usage.form';
+import type { UsageMeasure } from './usage.dto';
 import { groupLabel } from './group-label';
 
 const MAX_SERIES = 7;

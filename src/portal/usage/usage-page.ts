@@ -33,12 +33,12 @@ import {
   describeScope,
   viewScope,
 } from '../../web';
-import { measureLabel, usageChart } from './usage-chart';
-import { usageTable } from './usage-table';
 import { dateField } from '../lists/date-field';
 import { organisationField } from '../lists/organisation-field';
 import { periodPicker, DEFAULT_DAYS } from '../lists/periods';
-import { type UsageMeasure, measures, type UsagePageQuery } from './usage.form';
+import { measureLabel, usageChart } from './usage-chart';
+import { usageTable } from './usage-table';
+import { type UsageMeasure, measures, type UsagePageQuery } from './usage.dto';
 
 export interface UsagePageModel {
   readonly usage: {

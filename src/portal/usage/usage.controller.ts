@@ -3,7 +3,6 @@ import {
   presentUsage,
   usageFileColumns,
   usageFileRows,
-  UsageParameters,
   UsageQuery,
   type UsageRequest,
   toUsageRequest,
@@ -20,11 +19,12 @@ import {
   Page,
   PageRenderer,
   viewScope,
+  UsageParameters,
 } from '../../web';
 import { KeyRegister } from '../../keys';
 import { resolveKeyId } from '../lists/resolve-key-id';
 import { organisationsFor } from '../lists/organisation-field';
-import { UsagePageQuery } from './usage.form';
+import { UsagePageQuery } from './usage.dto';
 import { usagePage, type UsagePageModel } from './usage-page';
 
 const MAX_GROUPS_PER_FILE = 1_000;

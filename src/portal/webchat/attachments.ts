@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Attachment } from '../../chat';
 import { fault } from '../../kernel';
-import type { AttachmentForm } from './webchat.forms';
+import type { AttachmentForm } from './webchat.dto';
 
 /** Checks the content of a file, because its name and declared type prove nothing. */
 const contentChecks: Readonly<Record<AttachmentForm['type'], (bytes: Buffer) => boolean>> = {

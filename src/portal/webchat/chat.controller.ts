@@ -28,7 +28,7 @@ import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
 import { alertOf, badgeOf, replyFigures, type ChatLocalisation, titleOf } from './webchat-model';
-import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, MAX_TURN_BYTES } from './webchat.forms';
+import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, MAX_TURN_BYTES } from './webchat.dto';
 
 /**
  * Runs one turn: as an event stream for the page's script, as JSON for API clients, and as a redirect without scripts.

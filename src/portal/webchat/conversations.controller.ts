@@ -9,7 +9,7 @@ import {
   ConversationModelForm,
   ConversationTitleForm,
   NewConversationForm,
-} from './webchat.forms';
+} from './webchat.dto';
 
 const PAGE_PATH = '/dashboard/webchat';
 const PAGE_SIZE = 50;

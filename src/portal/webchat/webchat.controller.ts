@@ -12,7 +12,7 @@ import {
   threadModel,
   type ThreadModel,
 } from './webchat-model';
-import { WebchatQuery } from './webchat.forms';
+import { WebchatQuery } from './webchat.dto';
 
 const CONVERSATIONS_PER_PAGE = 30;
 const MESSAGES_PER_PAGE = 50;

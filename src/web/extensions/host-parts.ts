@@ -36,11 +36,11 @@ import {
   integer,
 } from '../../kernel';
 import { recordedAttribution } from '../../keys';
-import { ParsedBy } from '../../platform';
 import { column, tableOf } from '../../views';
 import { Access } from '../access';
 import { requestOf } from '../http-request';
 import { PathId, PathText } from '../parameters';
+import { ParsedBy } from '../validation';
 import { ExtensionDone } from './extension-handler';
 import { extensionKinds } from './extension-route';
 

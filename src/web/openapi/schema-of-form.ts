@@ -1,8 +1,9 @@
 import type { Type } from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
 import { objectSchema, type JsonSchema } from '../../kernel';
-import { fieldsOf, getMetadataStorage } from '../../platform';
 import type { BodyForm } from '../portal-body.interceptor';
-import { otherPropertiesOf } from '../validation';
+import { fieldsOf } from '../validation/parsed-by.decorator';
+import { otherPropertiesOf } from '../validation/presence.decorators';
 
 interface ValidationRule {
   readonly name: string;

@@ -22,7 +22,7 @@ import {
   pageFormMetadata,
   PortalBodyInterceptor,
 } from '../portal-body.interceptor';
-import { FormPipe, PagePipe } from '../validation';
+import { FormPipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { ActionResultInterceptor } from './action-result';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
@@ -46,7 +46,7 @@ export const Page = (
     access,
     SetMetadata(viewMetadata, { view, ...options } satisfies PageView),
     UseInterceptors(PageInterceptor),
-    UsePipes(PagePipe),
+    UsePipes(new FormPipe({ isPage: true })),
   );
 
 export const Data = (path: string, access: MethodDecorator): MethodDecorator =>

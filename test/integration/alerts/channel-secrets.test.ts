@@ -96,11 +96,11 @@ test('an error does not reveal what an internal name resolves to', async () => {
     environment: { ALERT_ALLOW: '', ORGANISATION_ALERT_ALLOW: '' },
   });
   try {
-    const owner = await strictFixture.fixture.person('org_admin', {
-      organisationId: await strictFixture.fixture.organisation(),
+    const owner = await strictFixture.portal.person('org_admin', {
+      organisationId: await strictFixture.portal.organisation(),
     });
     const channel = await strictFixture.createChannel(owner, 'slack', { url: 'https://localhost/hook' });
-    const { body } = await strictFixture.fixture.post(owner, `${ALERTS_PATH}/channels/${channel}/test`);
+    const { body } = await strictFixture.portal.post(owner, `${ALERTS_PATH}/channels/${channel}/test`);
     expect(body).toEqual({ ok: false, id: channel, answer: 'this address is not allowed' });
   } finally {
     await strictFixture.close();
@@ -122,13 +122,13 @@ test.each([
     const splitFixture = await AlertFixture.open({ environment });
     try {
       const owners = {
-        platform: await splitFixture.fixture.person('platform_owner'),
-        organisation: await splitFixture.fixture.person('org_owner', {
-          organisationId: await splitFixture.fixture.organisation(),
+        platform: await splitFixture.portal.person('platform_owner'),
+        organisation: await splitFixture.portal.person('org_owner', {
+          organisationId: await splitFixture.portal.organisation(),
         }),
       };
       for (const [kind, owner] of Object.entries(owners)) {
-        const { status } = await splitFixture.fixture.post(owner, `${ALERTS_PATH}/channels/create`, {
+        const { status } = await splitFixture.portal.post(owner, `${ALERTS_PATH}/channels/create`, {
           ...{ kind: 'slack', name: kind, least_severity: 'info', url: splitFixture.receivers.url('slack') },
         });
         expect([kind, status]).toEqual([kind, kind === allowed ? 200 : 422]);

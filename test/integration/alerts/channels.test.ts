@@ -288,9 +288,9 @@ test('a private address is refused and never connected to unless the operator al
     environment: { ALERT_ALLOW: '', ORGANISATION_ALERT_ALLOW: '' },
   });
   try {
-    const owner = await strictFixture.fixture.person('org_owner');
+    const owner = await strictFixture.portal.person('org_owner');
     const addChannel = (url: string) =>
-      strictFixture.fixture.post(owner, `${ALERTS_PATH}/channels/create`, {
+      strictFixture.portal.post(owner, `${ALERTS_PATH}/channels/create`, {
         ...{ kind: 'slack', name: 'inward', least_severity: 'info', url },
       });
     for (const url of [
@@ -309,7 +309,7 @@ test('a private address is refused and never connected to unless the operator al
     // A public name can later resolve to a private address, so every connection is checked.
     const { status, body } = await addChannel('https://localhost/hook');
     expect(status).toBe(200);
-    const testResult = await strictFixture.fixture.post(
+    const testResult = await strictFixture.portal.post(
       owner,
       `${ALERTS_PATH}/channels/${String(body['id'])}/test`,
     );

@@ -2,7 +2,7 @@ import { ActivityLog } from '#product/audit';
 import { Ledger } from '#product/billing';
 import { UserErasure } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
+import { addKey, addUser } from '../../support/users';
 
 /** A gateway node is composed without the portal's modules. */
 let app: TestApp;

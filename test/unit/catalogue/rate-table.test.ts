@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getMetadataArgsStorage } from 'typeorm';
-import { ModelChangeForm, PriceForm, ScheduleForm } from '../../../src/admin/catalogue/forms';
+import { ModelChangeForm, PriceForm, ScheduleForm } from '../../../src/admin/catalogue/catalogue.dto';
 import { pricesOf } from '../../../src/admin/catalogue/present';
 import { rateFields } from '../../../src/admin/catalogue/rate-fields';
 import { ratesOfForm } from '../../../src/admin/catalogue/read-forms';

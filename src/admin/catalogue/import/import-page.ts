@@ -1,7 +1,7 @@
 import type { PlanRow } from '../../../catalogue';
 import type { ImportPlan } from './import.service';
 import type { ImportDraft } from './import-drafts.service';
-import { IMPORT_FORMATS, MAX_ROWS } from './import-forms';
+import { IMPORT_FORMATS, MAX_ROWS } from './import.dto';
 
 const MAX_NAMES = 200;
 

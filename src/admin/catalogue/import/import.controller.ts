@@ -13,7 +13,7 @@ import {
 import { respondWithChange, MODELS_PAGE } from '../change-response';
 import { ImportService } from './import.service';
 import { ImportDrafts } from './import-drafts.service';
-import { ApplyForm, DraftParams, ImportForm } from './import-forms';
+import { ApplyForm, DraftParams, ImportForm } from './import.dto';
 import { draftPage, formPage, presentPlan } from './import-page';
 
 const PLATFORM = Access.role('platform_admin');

@@ -15,7 +15,7 @@ import {
 } from '../../../web';
 import type { ObjectPageModel } from '../../pages/object-page';
 import { TestMessageRate } from '../../test-message-rate';
-import { LettersForm, TapForm, TapsQuery } from './taps.form';
+import { LettersForm, TapForm, TapsQuery } from './taps.dto';
 import { TAPS_PATH, tapsPage } from './taps-page';
 
 const PAGE_SIZE = 20;

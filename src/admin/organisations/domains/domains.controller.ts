@@ -3,8 +3,8 @@ import { HostProofs, Organisations, objectActs, ResellerDomains, invalidLogo } f
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
 import { Access, Action, adminScope, done, type ActionResult, type HttpRequest, Page } from '../../../web';
-import { DomainForm, DomainNameForm } from './domain-forms';
-import { OrganisationParams } from '../organisation-forms';
+import { OrganisationParams } from '../organisations.dto';
+import { DomainForm, DomainNameForm } from './domains.dto';
 
 const path = '/dashboard/admin/organisations/:org_id/domains';
 const view = 'pages/admin/domains';

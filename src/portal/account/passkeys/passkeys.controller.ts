@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { AccountProof, deviceName, Passkeys, SignInService } from '../../../identity';
-import { IsOptional, IsString, IsUUID, MaxLength, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import {
   Access,
   Action,
@@ -13,51 +13,13 @@ import {
   localPath,
 } from '../../../web';
 import { AccountNotices } from '../account-notices';
-import { IsLine, IsLineOrBlank, IsNextPath } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SettingsModel } from '../settings-model';
 import { SignInModel } from '../sign-in-model';
 import { VisitorSession } from '../visitor-session';
-import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
+import { passkeyCookie, PASSKEY_SECONDS } from './passkey-credential';
 import { PasskeySignIn } from './passkey-sign-in';
-
-class SignInForm {
-  @IsCredential()
-  credential: string;
-
-  @IsNextPath()
-  next?: string;
-}
-
-class BeginForm {
-  /** Defaults to the name of the browser and the operating system. */
-  @IsLineOrBlank(100)
-  name?: string;
-
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
-
-class EnrolForm {
-  @IsCredential()
-  credential: string;
-
-  @IsLine(100)
-  name: string;
-}
-
-class RemoveForm {
-  @IsUUID()
-  passkey: string;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
+import { SignInForm, BeginForm, EnrolForm, RemoveForm } from './passkeys.dto';
 
 @Controller()
 export class PasskeysController {

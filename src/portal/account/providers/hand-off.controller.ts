@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
 import { bindingOf, HandOffs } from '../../../identity';
-import { fault, line } from '../../../kernel';
-import { Settings, ParsedBy } from '../../../platform';
+import { fault } from '../../../kernel';
+import { Settings } from '../../../platform';
 import {
   Access,
   Action,
@@ -17,21 +17,10 @@ import {
   wantsPage,
 } from '../../../web';
 import { SignInFlow } from '../sign-in-flow';
-import { IsToken } from '../fields';
 import { FormResponder } from '../form-responder';
 import { VisitorSession } from '../visitor-session';
 import { handOffCookie } from './provider-states';
-
-class CompleteQuery {
-  @ParsedBy(line(100).default(''))
-  token: string;
-}
-
-class ConsentForm {
-  /** Identifies the consent that the page showed, as another tab could have started another one. */
-  @IsToken()
-  state: string;
-}
+import { CompleteQuery, ConsentForm } from './hand-off.dto';
 
 const view = 'pages/account/hand-off';
 

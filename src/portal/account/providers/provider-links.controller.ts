@@ -2,48 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { AccountProof } from '../../../identity';
 import { fault } from '../../../kernel';
-import { IsIn, IsOptional, IsString, MaxLength, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, PortalHosts } from '../../../web';
 import { Directories } from '../directories';
-import { IsLine, IsPassword } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SettingsModel } from '../settings-model';
 import { IdentityLinks } from './identity-links';
-import type { ProviderSlot } from './provider-states';
 import { IdentityProviderRegistry } from './identity-provider-registry';
-
-class ProviderLinkForm {
-  @IsIn(['idp1', 'idp2'])
-  provider: ProviderSlot;
-
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
-
-class DirectoryLinkForm {
-  @IsLine(100)
-  provider: string;
-
-  @IsLine(254)
-  user_name: string;
-
-  @IsPassword()
-  password: string;
-
-  /** Empty if the user has no password. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
-  current_password?: string;
-}
-
-class UnlinkForm {
-  @IsLine(500)
-  issuer: string;
-}
+import { ProviderLinkForm, DirectoryLinkForm, UnlinkForm } from './provider-links.dto';
 
 @Controller('/dashboard/settings/providers')
 export class ProviderLinksController {

@@ -4,7 +4,7 @@ import { Controller, Get, Header, HttpCode, Query, Req, Res, UseGuards } from '@
 import { ActivityLog } from '../../../audit';
 import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
-import { IsIn, IsOptional, IsString, Matches, MaxLength, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import {
   Access,
   Action,
@@ -23,7 +23,6 @@ import {
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { SignInFlow } from '../sign-in-flow';
-import { IsNextPath, IsTicked } from '../fields';
 import { FormResponder } from '../form-responder';
 import { SignUpModel } from '../sign-up-model';
 import { VisitorSession } from '../visitor-session';
@@ -38,43 +37,7 @@ import {
   ProviderStates,
   STATE_SECONDS,
 } from './provider-states';
-
-class ProviderStartQuery {
-  @IsNextPath()
-  next?: string;
-
-  /** Legacy way to link a provider; redirects to the settings. */
-  @IsOptional()
-  @IsIn(['link'])
-  purpose?: 'link';
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(300)
-  portal?: string;
-
-  @IsOptional()
-  @Matches(/^[\w-]{43}$/, '43 characters of base64url')
-  binding?: string;
-
-  /** Acceptance of the terms, signed by the portal where the sign-in started. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  terms?: string;
-}
-
-class TermsForm {
-  @IsTicked()
-  terms?: unknown;
-
-  @IsOptional()
-  @IsIn(['idp1', 'idp2'])
-  provider?: ProviderSlot;
-
-  @IsNextPath()
-  next?: string;
-}
+import { ProviderStartQuery, TermsForm } from './provider-sign-in.dto';
 
 @Controller()
 export class ProviderSignInController {

@@ -27,7 +27,7 @@ import {
   PathText,
 } from '../../../web';
 import { QualityAccess } from './quality-access';
-import { toScoreFilter, QualitativeQuery, ScoreDetailQuery } from './qualitative.form';
+import { toScoreFilter, QualitativeQuery, ScoreDetailQuery } from './qualitative.dto';
 import { qualityPage } from './quality-page';
 import { reportModels } from './report-model';
 

@@ -26,8 +26,8 @@ import {
   describeScope,
 } from '../../../web';
 import { decimalText } from '../autorouter-text';
-import { periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
 import { daysField } from '../../lists/periods';
+import { periods, type QualitativeQuery, roles, verdicts } from './qualitative.dto';
 
 export interface QualityPageInput {
   readonly request: HttpRequest;

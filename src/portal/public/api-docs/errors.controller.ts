@@ -1,25 +1,8 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsIn, IsOptional, Matches } from '../../../platform';
 import { publicCatalogue } from '../../../kernel';
 import { Access, Page } from '../../../web';
 import { errorsPath } from '../documents/links';
-
-const classes = ['R', 'B', 'C', 'P', 'F'] as const;
-
-class ErrorsQuery {
-  @IsOptional()
-  @IsIn(['', ...classes])
-  class?: string;
-
-  @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
-  q?: string;
-
-  /** Only codes that this version can return. */
-  @IsOptional()
-  @IsIn(['', 'reachable'])
-  reach?: string;
-}
+import { errorClasses, ErrorsQuery } from './errors.dto';
 
 /** All error codes with their class and next step; `#code` links to one of them. */
 @Controller()
@@ -42,7 +25,7 @@ export class ErrorPagesController {
       total: all.length,
       shown: codes.length,
       asked: query,
-      classes: classes.map((name) => ({ name, asked: name === actionClass })),
+      classes: errorClasses.map((name) => ({ name, asked: name === actionClass })),
     };
   }
 }

@@ -1,16 +1,9 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsOptional, Matches } from '../../../platform';
 import { fault } from '../../../kernel';
 import { Access, type HttpRequest, localeOf, Page, pathOf } from '../../../web';
 import { renderMarkdown } from '../documents/markdown';
 import { legalDocuments, LegalLibrary } from './legal-library';
-
-class LegalQuery {
-  /** An earlier version; defaults to the one in force. */
-  @IsOptional()
-  @Matches(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
-  version?: string;
-}
+import { LegalQuery } from './legal.dto';
 
 /** Placeholder that the operator has to fill in; `doctor` lists texts that still have one. */
 const PLACEHOLDER = /\*{0,2}\[OPERATOR:[^\]]*\]\*{0,2}/g;

@@ -1,0 +1,7 @@
+import { IsOneNumberOf } from '../../web';
+import { periods } from './periods';
+
+export class HomeQuery {
+  @IsOneNumberOf(periods, { default: 24 })
+  hours: number;
+}

@@ -1,0 +1,6 @@
+import { IsRowId } from '../../web';
+
+export class RateStateQuery {
+  @IsRowId()
+  key_id: number;
+}

@@ -1,0 +1,6 @@
+import { IsRowId, UsageParameters } from '../../web';
+
+export class UserUsageParameters extends UsageParameters {
+  @IsRowId()
+  user_id: number;
+}

@@ -1,0 +1,6 @@
+import { IsNextPath } from '../../web';
+
+export class AcceptanceForm {
+  @IsNextPath()
+  next?: string;
+}

@@ -1,0 +1,6 @@
+import { IsFlag } from '../../web';
+
+export class ContentForm {
+  @IsFlag()
+  enabled: boolean;
+}

@@ -1,0 +1,7 @@
+import { ParsedBy } from '../../web';
+import { topUpAmount } from './amount-field';
+
+export class CheckoutForm {
+  @ParsedBy(topUpAmount)
+  amount?: unknown;
+}

@@ -1,0 +1,6 @@
+import { IsFilterText } from '../../web';
+
+export class JumpQuery {
+  @IsFilterText()
+  q?: string;
+}

@@ -1,0 +1,7 @@
+import { IsOptional, Length } from '../../web';
+
+export class PricingQuery {
+  @IsOptional()
+  @Length(0, 40)
+  amount?: string;
+}

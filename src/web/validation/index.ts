@@ -1,0 +1,11 @@
+export * from './choice.decorators';
+export { FormPipe } from './form.pipe';
+export * from './list.decorators';
+export * from './number.decorators';
+export { ParsedBy, withFields } from './parsed-by.decorator';
+export { AllowsOtherProperties, IfPresent } from './presence.decorators';
+export * from './rules';
+export * from './text.decorators';
+export * from './time.decorators';
+export * from './transforms';
+export * from './user-reference.decorator';
