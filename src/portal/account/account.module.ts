@@ -32,7 +32,6 @@ import { HandOffController } from './providers/hand-off.controller';
 import { IdentityLinks } from './providers/identity-links';
 import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
-import { Idp1Strategy, Idp2Strategy } from './providers/identity-provider.strategy';
 import { IdentityProviderRegistry } from './providers/identity-provider-registry';
 import { ProviderSignInController } from './providers/provider-sign-in.controller';
 import { AccountStatusController } from './account-status.controller';
@@ -85,8 +84,6 @@ import { VisitorSession } from './visitor-session';
     AcceptedTerms,
     ProviderStates,
     IdentityProviderRegistry,
-    Idp1Strategy,
-    Idp2Strategy,
   ],
   exports: [AccountMails],
 })
