@@ -9,7 +9,7 @@ export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
 export { DevelopmentGuard, developmentToken, servesDeveloperPages } from './development';
 export { respondEarly, type EarlyResponse, earlyError } from './errors/early-response';
-export { type HttpRequest, pathOf, portalHostOf, queryOf, wantsPage } from './http-request';
+export { type HttpRequest, pathOf, portalHostOf, queryOf, requestOf, wantsPage } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
 export { sealedAnswers } from './idempotency/idempotency-store';
 export { Idempotency } from './idempotency/idempotency';
