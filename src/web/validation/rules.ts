@@ -4,15 +4,11 @@
  */
 export {
   ArrayMaxSize,
-  ArrayMinSize,
   IsArray,
   IsBase64,
-  IsBoolean,
   IsIn,
   IsInt,
-  IsISO8601,
   IsNotEmpty,
-  IsObject,
   IsOptional,
   IsString,
   IsUUID,
