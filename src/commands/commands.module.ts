@@ -6,7 +6,15 @@ import { ActivityLog, AuditChain, ChainBreaks, DeadLetters, RequestRecordQuery }
 import { AutoLearner, AutoSalts } from '../autorouter';
 import { entities } from '../boot/app.module';
 import { BudgetRaises, Ledger, Limits } from '../billing';
-import { CatalogueEditor, ModelDetailService, PriceService } from '../catalogue';
+import {
+  CatalogueEditor,
+  CredentialEditor,
+  CredentialKeeper,
+  GatewayFilePlanner,
+  ModelDetailService,
+  PriceListPlanner,
+  PriceService,
+} from '../catalogue';
 import { AccountTokens, PayerService, PendingSteps } from '../identity';
 import { KeyActivity, KeyRegister, KeysService } from '../keys';
 import {
@@ -61,9 +69,12 @@ export class CommandsModule {
         BudgetRaises,
         CatalogueEditor,
         ChainBreaks,
+        CredentialEditor,
+        CredentialKeeper,
         DeadLetters,
         DemoSeeder,
         FileKeys,
+        GatewayFilePlanner,
         KeyActivity,
         KeyRegister,
         KeysService,
@@ -74,6 +85,7 @@ export class CommandsModule {
         { provide: Notifications, useFactory: () => new Notifications({ url: '' }) },
         PayerService,
         PendingSteps,
+        PriceListPlanner,
         PriceService,
         QuarantineStore,
         RequestRecordQuery,

@@ -3,10 +3,9 @@ import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import {
-  applyGatewayFile,
   gatewayText,
   type GatewayFilePlan,
-  planGatewayFile,
+  GatewayFilePlanner,
   type PlanRow,
   readCurrent,
   readGatewayText,
@@ -14,7 +13,7 @@ import {
   proxyNamesIn,
 } from '../catalogue';
 import { keyFields, KeyRegister } from '../keys';
-import { AddressGuard, Database, SecretBox, Settings, type Tx } from '../platform';
+import { AddressGuard, Database, Settings, type Tx } from '../platform';
 import { commandActor, COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
 import { loadStyles } from './extensions/command-extensions';
 import { exportedKeys, FileKeys, type IssuedFileKey } from './file-keys';
@@ -138,8 +137,8 @@ function withFile(
   context: CliContext,
   work: (file: GatewayFile) => Promise<number>,
 ): Promise<number> {
-  const services = [Database, Settings, SecretBox, ActivityLog, FileKeys] as const;
-  return withServices(services, context, async (database, settings, box, activity, keys) => {
+  const services = [Settings, GatewayFilePlanner, ActivityLog, FileKeys] as const;
+  return withServices(services, context, async (settings, planner, activity, keys) => {
     const references = { environment: context.environment, folder: dirname(path) };
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
@@ -147,14 +146,14 @@ function withFile(
       styles: await loadStyles(settings, context),
       keyFields,
     });
-    const options = { file: basename(path), prune, box, keys };
+    const options = { file: basename(path), prune, keys };
     const record = (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
       writePlanEntries(activity, tx, rows, commandActor);
     return work({
-      plan: () => planGatewayFile(database, reading, options),
+      plan: () => planner.plan(reading, options),
       async apply(shown) {
         const approval = { actor: COMMAND_LINE, shown, record };
-        const plan = await applyGatewayFile(database, reading, { ...options, ...approval });
+        const plan = await planner.apply(reading, { ...options, ...approval });
         return { plan, fresh: keys.fresh };
       },
     });

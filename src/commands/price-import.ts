@@ -2,16 +2,15 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import {
-  applyPriceList,
-  planPriceList,
   type PlanRow,
   type PriceListFormat,
   type PriceListPlan,
+  PriceListPlanner,
   readPriceList,
   writePlanEntries,
 } from '../catalogue';
 import { Fault } from '../kernel';
-import { Database, type Tx } from '../platform';
+import type { Tx } from '../platform';
 import { commandActor, COMMAND_LINE, type CliCommand, UsageError } from './command';
 import { listOf } from './option-parsers';
 import { countOf, renderRows } from './render-plan';
@@ -43,12 +42,12 @@ const importCommand = (format: PriceListFormat, origin: string): CliCommand => (
       only: values.only === undefined ? undefined : new Set(listOf(values.only)),
       overwrite: values.overwrite,
     };
-    return withServices([Database, ActivityLog], context, async (database, activity) => {
+    return withServices([PriceListPlanner, ActivityLog], context, async (planner, activity) => {
       const record = (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
         writePlanEntries(activity, tx, rows, commandActor);
       const plan = values.apply
-        ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE, record })
-        : planPriceList(database, list, options);
+        ? planner.apply(list, { ...options, actor: COMMAND_LINE, record })
+        : planner.plan(list, options);
       context.write(render(await plan.catch(throwUsageError), values.apply));
       return 0;
     });

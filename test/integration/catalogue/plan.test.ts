@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import {
-  applyGatewayFile,
-  applyPriceList,
-  planGatewayFile,
-  planPriceList,
+  CredentialEditor,
+  CredentialKeeper,
+  GatewayFilePlanner,
+  PriceListPlanner,
   readGatewayText,
   readPriceList,
 } from '#product/catalogue';
@@ -15,13 +15,19 @@ import { CatalogueHouse } from './catalogue-house';
 
 /** As a page calls it: texts that were uploaded, a plan that is shown, and somebody who approves it. */
 let here: CatalogueHouse;
+let files: GatewayFilePlanner;
+let lists: PriceListPlanner;
 beforeAll(async () => {
   here = await CatalogueHouse.open();
+  const { database, editor, prices } = here;
+  const box = new SecretBox(MasterKeys.parse(randomBytes(32).toString('base64')));
+  const keeper = new CredentialKeeper(box, new CredentialEditor(box));
+  files = new GatewayFilePlanner(database, keeper, editor, prices);
+  lists = new PriceListPlanner(database, editor, prices);
 });
 afterAll(() => here.close());
 
-const box = new SecretBox(MasterKeys.parse(randomBytes(32).toString('base64')));
-const options = { file: 'upload.yaml', prune: false, box };
+const options = { file: 'upload.yaml', prune: false };
 const actor = 'user 12';
 const fileOf = (price: number): ReturnType<typeof readGatewayText> =>
   readGatewayText(
@@ -38,7 +44,7 @@ const sources = async (): Promise<string[] | undefined> =>
   (await here.snapshot()).model('small')?.prices.map(({ source }) => source);
 
 test('a file: one row a thing, nothing kept before it is approved, and then the name of the approver', async () => {
-  const shown = await planGatewayFile(here.database, fileOf(1), options);
+  const shown = await files.plan(fileOf(1), options);
   expect(shown.rows.map(({ kind, name, mark }) => [mark, kind, name])).toEqual([
     ['new', 'provider', 'one'],
     ['new', 'model', 'small'],
@@ -46,16 +52,16 @@ test('a file: one row a thing, nothing kept before it is approved, and then the 
   expect(shown.rows[1]?.changes).toContainEqual({ field: 'price input', before: null, after: '$1' });
   expect(await sources()).toBeUndefined();
   const approval = { ...options, actor, shown: shown.fingerprint };
-  expect(await applyGatewayFile(here.database, fileOf(1), approval)).toEqual(shown);
+  expect(await files.apply(fileOf(1), approval)).toEqual(shown);
   expect(await sources()).toEqual(['file upload.yaml by user 12']);
   // The same approval again meets another catalogue.
-  await expect(applyGatewayFile(here.database, fileOf(1), approval)).rejects.toMatchObject({
+  await expect(files.apply(fileOf(1), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
 });
 
 test('a file whose catalogue has changed since it was shown is not applied', async () => {
-  const shown = await planGatewayFile(here.database, fileOf(3), options);
+  const shown = await files.plan(fileOf(3), options);
   expect(shown.rows).toEqual([
     {
       kind: 'model',
@@ -66,7 +72,7 @@ test('a file whose catalogue has changed since it was shown is not applied', asy
   ]);
   await here.database.query("UPDATE model SET display_order = 9 WHERE name = 'small'");
   const approval = { ...options, actor, shown: shown.fingerprint };
-  await expect(applyGatewayFile(here.database, fileOf(3), approval)).rejects.toMatchObject({
+  await expect(files.apply(fileOf(3), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
   expect(await sources()).toEqual(['file upload.yaml by user 12']);
@@ -78,16 +84,16 @@ test('a price list: shown, approved, marked with its approver, and refused when 
     '{"one": {"models": {"up": {"cost": {"input": 5, "output": 2}}, "more": {"cost": {"input": 1, "output": 1}}}}}',
   );
   const choice = { format: 'models-dev', providers: ['one'], overwrite: true } as const;
-  const shown = await planPriceList(here.database, list, choice);
+  const shown = await lists.plan(list, choice);
   expect(shown.rows.map(({ mark, name }) => [mark, name])).toEqual([
     ['changed', 'small'],
     ['new', 'more'],
   ]);
   const approval = { ...choice, actor, shown: shown.fingerprint };
-  expect(await applyPriceList(here.database, list, approval)).toEqual(shown);
+  expect(await lists.apply(list, approval)).toEqual(shown);
   expect((await sources())?.[0]).toBe('import models-dev by user 12');
-  await expect(applyPriceList(here.database, list, approval)).rejects.toMatchObject({ code: 'conflict' });
-  await expect(planPriceList(here.database, list, { ...choice, providers: ['on'] })).rejects.toMatchObject({
+  await expect(lists.apply(list, approval)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(lists.plan(list, { ...choice, providers: ['on'] })).rejects.toMatchObject({
     code: 'invalid_provider',
   });
 });
