@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
-import { readRows, type TableRow, type Tx } from '../platform';
+import { OnOrganisationMerge, type OrganisationMerger, readRows, type TableRow, type Tx } from '../platform';
 import { IS_OPEN } from './access-list';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { lockCatalogue, getModelByName, modelNotFoundError } from './catalogue-lock';
@@ -53,6 +53,18 @@ export class ModelAccess {
     const before = await this.organisation(tx, organisationId, modelName);
     await this.editor.setOrganisationAccess(tx, modelName, organisationId, change);
     return { before, after: await this.organisation(tx, organisationId, modelName) };
+  }
+
+  /** Grants to a source become grants to the target; the sources' own switches are dropped. */
+  @OnOrganisationMerge()
+  async moveGrants(tx: Tx, { sourceIds, targetId }: OrganisationMerger): Promise<void> {
+    await tx.query(
+      `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
+       SELECT DISTINCT model_id, $2::integer, true, true FROM model_organisation_access
+        WHERE organisation_id = ANY ($1::integer[]) AND granted
+       ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = true`,
+      [sourceIds, targetId],
+    );
   }
 
   async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {

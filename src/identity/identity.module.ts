@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
-import { SecretsModule } from '../platform';
+import { HooksModule, SecretsModule } from '../platform';
 import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
 import { OwnProjects } from './own-projects.service';
@@ -26,5 +26,5 @@ const providers = [
   ...peopleProviders,
 ];
 
-@Module({ imports: [AuditModule, SecretsModule], providers, exports: providers })
+@Module({ imports: [AuditModule, HooksModule, SecretsModule], providers, exports: providers })
 export class IdentityModule {}

@@ -4,7 +4,7 @@ import { type Markup, OrganisationMarkups } from './organisation-markups.service
 import { OrganisationMerge } from './organisation-merge.service';
 import { Organisations } from './organisations.service';
 import { Projects } from './projects.service';
-import { UserEditor } from './user-editor.service';
+import { OnOrganisationLeave, UserEditor } from './user-editor.service';
 import { UserErasure } from './user-erasure.service';
 import { UserRegister } from './user-register';
 
@@ -21,6 +21,7 @@ export type { ListedUser, UserName } from './user-register';
 export {
   Departments,
   InviteAdminService,
+  OnOrganisationLeave,
   OrganisationMarkups,
   OrganisationMerge,
   Organisations,

@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { atLeast, type Fault, fault, platformScope, type UserRole } from '../../kernel';
-import { Database, type TableRow, type Tx } from '../../platform';
+import {
+  BeforeOrganisationMerge,
+  Database,
+  HooksService,
+  OnOrganisationMerge,
+  type OrganisationMerger,
+  type TableRow,
+  type Tx,
+} from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
 import { notFoundFault, notInOrganisationFault } from './acting';
@@ -30,15 +38,6 @@ export interface MergePlan {
   readonly reason?: string;
 }
 
-/** Parameters by which other modules move keys, wallets, limits and model access. */
-export interface MergeMoves {
-  readonly sourceIds: readonly number[];
-  readonly targetId: number;
-  readonly payers: readonly number[];
-  readonly billingUserId: number | null;
-  readonly afterwards: (work: () => Promise<void>) => void;
-}
-
 const MAX_MEMBERS = 1_000;
 const MAX_LEADERS = 500;
 const LEADER_ROLES: readonly UserRole[] = ['org_admin', 'org_owner'];
@@ -58,27 +57,18 @@ const moveUsers = `
   invited AS (UPDATE invite SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[]))
   UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
 
-/** Merges several organisations into one: everything of the sources goes to the target, or nothing does. */
+/**
+ * Merges several organisations into one: everything of the sources goes to the target, or nothing does. Other modules
+ * move their data by `@OnOrganisationMerge()`.
+ */
 @Injectable()
 export class OrganisationMerge {
-  private readonly moves: ((tx: Tx, moves: MergeMoves) => Promise<void>)[] = [];
-  private readonly preparations: ((formerPayers: readonly number[]) => Promise<void>)[] = [];
-
   constructor(
     private readonly database: Database,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
+    private readonly hooks: HooksService,
   ) {}
-
-  /** Registers a move of another module's data in the transaction of the merge. */
-  addMove(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
-    this.moves.push(move);
-  }
-
-  /** Registers work to be done before the transaction of a merge, for the payers that it replaces. */
-  addPreparation(prepare: (formerPayers: readonly number[]) => Promise<void>): void {
-    this.preparations.push(prepare);
-  }
 
   async data(id: number): Promise<MergeData> {
     const [row] = await this.database.query<
@@ -126,7 +116,7 @@ export class OrganisationMerge {
     refuseInvalidPlan(plan);
     await this.prepare(plan);
     const followUps: (() => Promise<void>)[] = [];
-    const afterwards: MergeMoves['afterwards'] = (work) => void followUps.push(work);
+    const afterwards: OrganisationMerger['afterwards'] = (work) => void followUps.push(work);
     await this.database.transaction(async (tx) => {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
@@ -138,11 +128,15 @@ export class OrganisationMerge {
         'UPDATE project SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])',
         [sourceIds, target.id],
       );
+      await tx.query(
+        'UPDATE reseller_domain SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])',
+        [sourceIds, target.id],
+      );
       await this.setPayer(tx, plan, target);
       const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
-      for (const move of this.moves) {
-        const { billingUserId } = plan;
-        await move(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
+      const { billingUserId } = plan;
+      for (const handler of this.hooks.handlersOf(OnOrganisationMerge)) {
+        await handler(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
       }
       await tx.query('DELETE FROM organisation WHERE id = ANY ($1::integer[])', [sourceIds]);
       await this.activity.write(tx, {
@@ -166,7 +160,9 @@ export class OrganisationMerge {
         WHERE id = ANY ($1::integer[]) AND billing_user_id <> $2`,
       [[targetId, ...sourceIds], billingUserId],
     );
-    for (const prepare of this.preparations) await prepare(payers.map(({ id }) => id));
+    for (const handler of this.hooks.handlersOf(BeforeOrganisationMerge)) {
+      await handler(payers.map(({ id }) => id));
+    }
   }
 
   private async setPayer(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
