@@ -52,7 +52,7 @@ export { type Card, Cards } from './processor/cards';
 export { Checkout } from './processor/checkout';
 export { EventSweep } from './processor/event-sweep';
 export { handledEvents, readEvent } from './processor/events';
-export { loadSdk, PaymentProcessor } from './processor/payment-processor';
+export { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
 export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';
 export { ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
 export { type ReachedBudget, ReachedBudgets, shareOf } from './processor/reached-budgets';

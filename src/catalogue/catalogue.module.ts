@@ -8,6 +8,7 @@ import { ModelDetailService } from './model-detail.service';
 import { ProviderDetailService } from './provider-detail.service';
 import { TokenEvents } from './credential-events.service';
 import { CredentialStore } from './credential-store.service';
+import { CredentialKeeper, GatewayFilePlanner, PriceListPlanner } from './plan';
 import { PriceService } from './price.service';
 
 @Module({
@@ -22,6 +23,9 @@ import { PriceService } from './price.service';
     ModelAccess,
     ModelDetailService,
     ProviderDetailService,
+    CredentialKeeper,
+    GatewayFilePlanner,
+    PriceListPlanner,
   ],
   exports: [
     CatalogueService,
@@ -33,6 +37,8 @@ import { PriceService } from './price.service';
     ModelAccess,
     ModelDetailService,
     ProviderDetailService,
+    GatewayFilePlanner,
+    PriceListPlanner,
   ],
 })
 export class CatalogueModule {}

@@ -8,28 +8,22 @@ import {
   severities,
   type ChannelTarget,
 } from '../alerts';
-import { ActivityLog } from '../audit';
-import { type Database, MasterKeys, SecretBox, type Settings } from '../platform';
 import { locales } from '../views';
-import { type CliCommand, type CliContext, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
+import { commandActor, type CliCommand, type CliContext, UsageError } from './command';
+import { withServices } from './with-services';
 
 const PLATFORM = null;
-
-const channelsOf = (database: Database, settings: Settings): AlertChannels =>
-  new AlertChannels(database, new SecretBox(MasterKeys.parse(settings.masterKey)), new ActivityLog(database));
 
 export const alertChannelList: CliCommand = {
   usage: 'alert-channel:list',
   summary: 'Lists the alert channels of the platform, without their addresses and keys.',
   run(argv, context) {
     parseArgs({ args: argv, options: {} });
-    return withDatabase(async (database, settings) => {
-      const channels = await channelsOf(database, settings).of(PLATFORM);
+    return withServices([AlertChannels], context, async (alertChannels) => {
+      const channels = await alertChannels.of(PLATFORM);
       context.write(channels.length === 0 ? 'There are no channels.\n' : channels.map(channelLine).join(''));
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -58,13 +52,12 @@ export const alertChannelAdd: CliCommand = {
       leastSeverity: oneOf(severities, values.severity ?? 'warning', '--severity'),
       enabled: true,
     };
-    return withDatabase(async (database, settings) => {
-      const client = new AlertClient(settings);
+    return withServices([AlertChannels, AlertClient], context, async (channels, client) => {
       const target = client.newTarget(PLATFORM, kind, targetIn(context));
-      const id = await channelsOf(database, settings).create(PLATFORM, kind, input, target, commandActor);
+      const id = await channels.create(PLATFORM, kind, input, target, commandActor);
       context.write(`Channel ${id} was added.\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -76,11 +69,11 @@ export const alertChannelRemove: CliCommand = {
     const [id = '', ...others] = positionals;
     if (!/^[1-9][0-9]{0,8}$/.test(id) || others.length > 0)
       throw new UsageError('Name one channel by its number. "alert-channel:list" lists them.');
-    return withDatabase(async (database, settings) => {
-      await channelsOf(database, settings).remove(PLATFORM, Number(id), commandActor);
+    return withServices([AlertChannels], context, async (channels) => {
+      await channels.remove(PLATFORM, Number(id), commandActor);
       context.write(`Channel ${id} was removed.\n`);
       return 0;
-    }, context);
+    });
   },
 };
 

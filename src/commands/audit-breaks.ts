@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
-import { ActivityLog, breakText, ChainBreaks } from '../audit';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
+import { breakText, ChainBreaks } from '../audit';
+import { commandActor, type CliCommand, UsageError } from './command';
 import { wholeNumberOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 export const auditBreaks: CliCommand = {
   usage: 'audit:breaks [--examined NUMBER --conclusion TEXT]',
@@ -18,8 +17,7 @@ export const auditBreaks: CliCommand = {
     const { examined, conclusion } = values;
     if ((examined === undefined) !== (conclusion === undefined || conclusion.trim() === ''))
       throw new UsageError('--examined and --conclusion go together.');
-    return withDatabase(async (database) => {
-      const breaks = new ChainBreaks(database, new ActivityLog(database));
+    return withServices([ChainBreaks], context, async (breaks) => {
       if (examined !== undefined && conclusion !== undefined) {
         const upTo = wholeNumberOf(examined, '--examined');
         const count = await breaks.acknowledge(upTo, conclusion.trim(), commandActor);
@@ -35,6 +33,6 @@ export const auditBreaks: CliCommand = {
           : 'See docs/audit.md, "When something does not fit".\n',
       );
       return openBreaks.length === 0 ? 0 : 1;
-    }, context);
+    });
   },
 };

@@ -1,10 +1,10 @@
 import { open, rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { ActivityLog, AuditChain, ChainBreaks, systemActor } from '../audit';
+import { ActivityLog, AuditChain } from '../audit';
 import { Organisation } from '../identity';
-import { type Database, errorCode, Logger } from '../platform';
-import { COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
-import { withDatabase } from './with-database';
+import { Database, errorCode, type Tx } from '../platform';
+import { commandActor, type CliCommand, type CliContext, UsageError } from './command';
+import { withServices } from './with-services';
 
 export const auditExport: CliCommand = {
   usage: 'audit:export FILE [--organisation SLUG | --platform]',
@@ -14,16 +14,13 @@ export const auditExport: CliCommand = {
     '--platform that of entries of none. The export is itself on record.',
   run(argv, context) {
     const { file, organisation, platform } = optionsOf(argv);
-    return withDatabase(async (database, settings) => {
-      const logger = Logger.create(settings, { write: (line) => context.writeStderr(line) });
-      const breaks = new ChainBreaks(database, new ActivityLog(database));
-      const chain = new AuditChain(database, logger, settings, breaks);
+    return withServices([Database, ActivityLog, AuditChain], context, async (database, activity, chain) => {
       const number = platform ? 0 : await numberOf(database, organisation);
-      await recordExport(database, number);
+      await database.transaction((tx) => recordExport(tx, activity, number));
       const bytes = await writeNew(file, (write) => chain.export(write, number));
       reportExport(context, file, bytes, chain.publicKey);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -49,17 +46,13 @@ async function numberOf(database: Database, organisation: string | undefined): P
   throw new Error(`There is no organisation "${organisation}".`);
 }
 
-async function recordExport(database: Database, chain: number | undefined): Promise<void> {
-  const log = new ActivityLog(database);
-  await database.transaction((tx) =>
-    log.write(tx, {
-      action: 'log.exported',
-      object: { type: 'log', label: 'audit chain' },
-      actor: systemActor(COMMAND_LINE),
-      concerns: chain === undefined || chain === 0 ? {} : { organisationId: chain },
-    }),
-  );
-}
+const recordExport = (tx: Tx, activity: ActivityLog, chain: number | undefined): Promise<void> =>
+  activity.write(tx, {
+    action: 'log.exported',
+    object: { type: 'log', label: 'audit chain' },
+    actor: commandActor,
+    concerns: chain === undefined || chain === 0 ? {} : { organisationId: chain },
+  });
 
 /** Returns the number of bytes written; an incomplete file is deleted. */
 async function writeNew(

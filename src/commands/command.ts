@@ -1,3 +1,5 @@
+import { systemActor } from '../audit';
+
 export interface CliContext {
   readonly environment: NodeJS.ProcessEnv;
   write(text: string): void;
@@ -13,6 +15,8 @@ export interface CliCommand {
 }
 
 export const COMMAND_LINE = 'command line';
+
+export const commandActor = systemActor(COMMAND_LINE);
 
 export class UsageError extends Error {}
 

@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
-import { MasterKeys, rewrapColumn, type Tx } from '../platform';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
+import { Database, MasterKeys, rewrapColumn, Settings, type Tx } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
 import { sealedColumns } from './sealed-columns';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 export const credentialsRewrap: CliCommand = {
   usage: 'credentials rewrap',
@@ -12,13 +11,13 @@ export const credentialsRewrap: CliCommand = {
     'Moves everything that is encrypted from former master keys to the current one; afterwards those can go.',
   run(argv, context) {
     parseArgs({ args: argv, options: {} });
-    return withDatabase(async (database, settings) => {
+    const services = [Database, Settings, ActivityLog] as const;
+    return withServices(services, context, async (database, settings, activity) => {
       const { current, former } = MasterKeys.parse(settings.masterKey);
       if (former.length === 0)
         throw new UsageError(
           'MASTER_KEY names no former key: give the new one, a comma, and the one before.',
         );
-      const activity = new ActivityLog(database);
       const unreadable: string[] = [];
       let moved = 0;
       for (const old of former) {
@@ -46,6 +45,6 @@ export const credentialsRewrap: CliCommand = {
         `Not readable with the key they name, and left as they are: ${unreadable.join(', ')}\n`,
       );
       return 1;
-    }, context);
+    });
   },
 };

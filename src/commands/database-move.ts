@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
-import { ActivityLog, AuditChain, ChainBreaks, verifyExport } from '../audit';
+import { AuditChain, verifyExport } from '../audit';
 import { verifyMoney } from '../billing';
 import { tablesOf } from '../extensions';
 import { monotonicMs } from '../kernel';
@@ -14,7 +13,6 @@ import {
   type ExtensionTables,
   type InstalledTables,
   isEmbeddedPostgresRunning,
-  Logger,
   migrate,
   moveDatabase,
   type MoveProgress,
@@ -24,7 +22,12 @@ import {
 } from '../platform';
 import { type CliCommand, type CliContext, UsageError } from './command';
 import { loadCommandExtensions } from './extensions/command-extensions';
-import { describeInstallation, settingsOfInstallation } from './with-database';
+import {
+  describeInstallation,
+  injectServices,
+  type ServicesOptions,
+  settingsOfInstallation,
+} from './with-services';
 
 export const databaseMove: CliCommand = {
   usage: 'database:move URL',
@@ -75,7 +78,7 @@ async function move(settings: Settings, targetUrl: string, context: CliContext):
   const extensions = tablesOf((await loadCommandExtensions(context, settings)).all);
   const source = await attachDatabase(settings, { migrations, extensions });
   try {
-    const unlisted = await unlistedExtensions(source.ownerUrl, extensions);
+    const unlisted = await unlistedExtensions({ url: source.ownerUrl, settings, context }, extensions);
     if (unlisted.length > 0) {
       const names = unlisted.join(', ');
       context.writeStderr(
@@ -92,7 +95,7 @@ async function move(settings: Settings, targetUrl: string, context: CliContext):
   } finally {
     await source.close();
   }
-  if (!(await verifyTarget(targetUrl, settings, context))) return 1;
+  if (!(await verifyTarget({ url: applicationUrl(targetUrl), settings, context }))) return 1;
   context.write(nextStepsText(targetUrl, settings, context));
   return 0;
 }
@@ -120,8 +123,8 @@ async function moveRows(
   );
 }
 
-async function unlistedExtensions(url: string, listed: readonly ExtensionTables[]): Promise<string[]> {
-  return usingDatabase(url, async (database) => {
+function unlistedExtensions(options: ServicesOptions, listed: readonly ExtensionTables[]): Promise<string[]> {
+  return injectServices([Database], options, async (database) => {
     const rows = await database.rows<{ extension: string }>(
       'SELECT DISTINCT extension FROM extension_migration ORDER BY extension',
     );
@@ -130,19 +133,13 @@ async function unlistedExtensions(url: string, listed: readonly ExtensionTables[
   });
 }
 
-function verifyTarget(targetUrl: string, settings: Settings, context: CliContext): Promise<boolean> {
-  return usingDatabase(applicationUrl(targetUrl), async (database) => {
+function verifyTarget(options: ServicesOptions & { readonly context: CliContext }): Promise<boolean> {
+  const { context } = options;
+  return injectServices([Database, AuditChain], options, async (database, chain) => {
     const { checks } = await verifyMoney(database);
     const broken = checks.filter(({ wrong }) => wrong.length > 0);
     for (const { name, wrong } of broken) context.write(`BROKEN  ${name}: ${JSON.stringify(wrong[0])}\n`);
     context.write(`money:verify there: ${checks.length - broken.length} of ${checks.length} hold\n`);
-    const logger = Logger.create(settings, { write: (line) => context.writeStderr(line) });
-    const chain = new AuditChain(
-      database,
-      logger,
-      settings,
-      new ChainBreaks(database, new ActivityLog(database)),
-    );
     const audit = await verifyExport(
       streamOf((write) => chain.export(write)),
       { everySignature: false },
@@ -175,15 +172,6 @@ async function* streamOf(
     previous.resolve();
   }
   await working;
-}
-
-async function usingDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
-  const source = await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize();
-  try {
-    return await work(new Database(source));
-  } finally {
-    await source.destroy();
-  }
 }
 
 const formatCount = (count: number): string => count.toLocaleString('en');

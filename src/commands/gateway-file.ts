@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
-import { Limits } from '../billing';
 import {
-  applyGatewayFile,
   gatewayText,
   type GatewayFilePlan,
-  planGatewayFile,
+  GatewayFilePlanner,
   type PlanRow,
   readCurrent,
   readGatewayText,
@@ -15,14 +13,13 @@ import {
   proxyNamesIn,
 } from '../catalogue';
 import { keyFields, KeyRegister } from '../keys';
-import { AddressGuard, type Database, MasterKeys, SecretBox, type Tx } from '../platform';
-import { COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
+import { AddressGuard, Database, Settings, type Tx } from '../platform';
+import { commandActor, COMMAND_LINE, type CliCommand, type CliContext, UsageError } from './command';
 import { loadStyles } from './extensions/command-extensions';
 import { exportedKeys, FileKeys, type IssuedFileKey } from './file-keys';
-import { commandActor } from './key-entries';
 import { changeCount, renderPlan } from './render-plan';
 import { SecretFile } from './secret-file';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 interface GatewayCommandOptions {
   readonly path: string;
@@ -77,15 +74,13 @@ export const exportGateway: CliCommand = {
     'the file changes nothing, but keeps from then on what it lists.',
   run: (argv, context) => {
     parseArgs({ args: argv, options: {} });
-    return withDatabase(async (database) => {
-      context.write(gatewayText(await readCurrent(database.source.manager), await keysOf(database)));
+    return withServices([Database, KeyRegister], context, async (database, register) => {
+      const keys = await exportedKeys(database, register);
+      context.write(gatewayText(await readCurrent(database.source.manager), keys));
       return 0;
-    }, context);
+    });
   },
 };
-
-const keysOf = (database: Database): ReturnType<typeof exportedKeys> =>
-  exportedKeys(database, new KeyRegister(database, new Limits(database)));
 
 interface GatewayFile {
   plan(): Promise<GatewayFilePlan>;
@@ -142,7 +137,8 @@ function withFile(
   context: CliContext,
   work: (file: GatewayFile) => Promise<number>,
 ): Promise<number> {
-  return withDatabase(async (database, settings) => {
+  const services = [Settings, GatewayFilePlanner, ActivityLog, FileKeys] as const;
+  return withServices(services, context, async (settings, planner, activity, keys) => {
     const references = { environment: context.environment, folder: dirname(path) };
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
@@ -150,21 +146,18 @@ function withFile(
       styles: await loadStyles(settings, context),
       keyFields,
     });
-    const box = new SecretBox(MasterKeys.parse(settings.masterKey));
-    const options = { file: basename(path), prune, box };
-    const activity = new ActivityLog(database);
+    const options = { file: basename(path), prune, keys };
     const record = (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
       writePlanEntries(activity, tx, rows, commandActor);
     return work({
-      plan: () => planGatewayFile(database, reading, { ...options, keys: new FileKeys(database, settings) }),
+      plan: () => planner.plan(reading, options),
       async apply(shown) {
-        const keys = new FileKeys(database, settings);
         const approval = { actor: COMMAND_LINE, shown, record };
-        const plan = await applyGatewayFile(database, reading, { ...options, ...approval, keys });
+        const plan = await planner.apply(reading, { ...options, ...approval });
         return { plan, fresh: keys.fresh };
       },
     });
-  }, context);
+  });
 }
 
 function onlyFile(positionals: readonly string[]): string {

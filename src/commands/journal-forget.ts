@@ -2,10 +2,9 @@ import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
 import { PostgresMoneyStore, type UnreadJournal } from '../billing';
 import { formatUsd } from '../kernel';
-import type { Database, Tx } from '../platform';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
+import { Database, type Tx } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
+import { withServices } from './with-services';
 
 export const journalForget: CliCommand = {
   usage: 'journal:forget [NODE] [--yes]',
@@ -20,7 +19,7 @@ export const journalForget: CliCommand = {
     });
     if (positionals.length > 1) throw new UsageError('Name one node.');
     const [node] = positionals;
-    return withDatabase(async (database) => {
+    return withServices([Database, ActivityLog], context, async (database, activity) => {
       const store = new PostgresMoneyStore(database);
       const unread = await store.unreadJournals();
       if (node === undefined) {
@@ -42,16 +41,20 @@ export const journalForget: CliCommand = {
         context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
-      const isForgotten = await store.forget(node, (tx) => recordForgotten(database, tx, unreadJournal));
+      const isForgotten = await store.forget(node, (tx) => recordForgotten(activity, tx, unreadJournal));
       context.write(isForgotten ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
       return isForgotten ? 0 : 1;
-    }, context);
+    });
   },
 };
 
-function recordForgotten(database: Database, tx: Tx, { node, journal, held }: UnreadJournal): Promise<void> {
+function recordForgotten(
+  activity: ActivityLog,
+  tx: Tx,
+  { node, journal, held }: UnreadJournal,
+): Promise<void> {
   const freed = held.map(({ ref, amount }) => `${ref.kind} ${ref.id}: ${formatUsd(amount)} USD`);
-  return new ActivityLog(database).write(tx, {
+  return activity.write(tx, {
     action: 'journal.forgotten',
     object: { type: 'journal', id: journal, label: node },
     concerns: {},

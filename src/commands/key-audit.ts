@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import { RequestRecordQuery } from '../audit';
-import { Limits } from '../billing';
 import { presentRecord, recordColumns } from '../gateway';
 import { platformScope } from '../kernel';
 import { KeyRegister } from '../keys';
@@ -8,7 +7,7 @@ import { csvLine } from '../web';
 import { type CliCommand, UsageError } from './command';
 import { parseKeyId } from './key-options';
 import { instantOf, wholeNumberOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 const DEFAULT_ROWS = 100;
 
@@ -39,16 +38,16 @@ export const keyAudit: CliCommand = {
     };
     const isJson = values.format === 'json';
     if (!isJson && values.format !== 'csv') throw new UsageError('--format takes csv or json.');
-    return withDatabase(async (database) => {
-      const key = await new KeyRegister(database, new Limits(database)).get(platformScope, id);
+    return withServices([KeyRegister, RequestRecordQuery], context, async (register, records) => {
+      const key = await register.get(platformScope, id);
       if (!isJson) context.write(csvLine(recordColumns));
-      for await (const entry of new RequestRecordQuery(database).allOfKey(key.id, filter)) {
+      for await (const entry of records.allOfKey(key.id, filter)) {
         const record = presentRecord(entry, id);
         context.write(
           isJson ? `${JSON.stringify(record)}\n` : csvLine(recordColumns.map((name) => record[name])),
         );
       }
       return 0;
-    }, context);
+    });
   },
 };

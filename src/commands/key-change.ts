@@ -1,14 +1,15 @@
 import { parseArgs } from 'node:util';
-import { Limits } from '../billing';
 import { platformScope } from '../kernel';
-import { type KeyChanges, KeysService, maskKey } from '../keys';
-import { type CliCommand, UsageError } from './command';
-import { commandActor, keyEntriesOf } from './key-entries';
+import { KeyActivity, type KeyChanges, KeysService, maskKey } from '../keys';
+import { Database } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
 import { parseKeyId, keyOptions, parseLimits, parseModelBudgets, resolveAllowedModels } from './key-options';
 import { budgetOf, secondsOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 const NONE = 'none';
+
+const services = [Database, KeysService, KeyActivity] as const;
 
 export const keyChange: CliCommand = {
   usage:
@@ -18,8 +19,7 @@ export const keyChange: CliCommand = {
   summary: 'Changes what a key may do; "none" takes a limit away. What is not named stays as it is.',
   run(argv, context) {
     const { id, changes, modelBudgets } = parseChanges(argv);
-    return withDatabase(async (database, settings) => {
-      const keys = new KeysService(settings, new Limits(database));
+    return withServices(services, context, async (database, keys, activity) => {
       await database.transaction(async (tx) => {
         const { allowedModels } = changes;
         const resolvedModels =
@@ -28,11 +28,11 @@ export const keyChange: CliCommand = {
           modelBudgets === null ? {} : { modelBudgets: await parseModelBudgets(tx, modelBudgets) };
         const change = (): Promise<unknown> =>
           keys.change(platformScope, tx, id, { ...changes, ...resolvedModels, ...budgets });
-        await keyEntriesOf(database).recordChange(tx, id, async () => void (await change()), commandActor);
+        await activity.recordChange(tx, id, async () => void (await change()), commandActor);
       });
       context.write(`${id} is changed.\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -49,11 +49,10 @@ export const keyRotate: CliCommand = {
     });
     const id = parseKeyId(positionals);
     const grace = values.grace === undefined ? 0 : secondsOf(values.grace, '--grace');
-    return withDatabase(async (database, settings) => {
-      const keys = new KeysService(settings, new Limits(database));
+    return withServices(services, context, async (database, keys, activity) => {
       const rotatedKey = await database.transaction(async (tx) => {
         const newKey = await keys.rotate(platformScope, tx, id, grace);
-        await keyEntriesOf(database).recordRotated(tx, newKey, commandActor);
+        await activity.recordRotated(tx, newKey, commandActor);
         return newKey;
       });
       const { previousUntil } = rotatedKey;
@@ -63,7 +62,7 @@ export const keyRotate: CliCommand = {
       );
       context.write(`${rotatedKey.text}\n`);
       return 0;
-    }, context);
+    });
   },
 };
 

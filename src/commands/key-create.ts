@@ -1,14 +1,12 @@
 import { parseArgs } from 'node:util';
-import { Limits } from '../billing';
 import { Organisation, type Ownership, UserAccount, hasAddress } from '../identity';
 import { platformScope } from '../kernel';
-import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
-import { Database, type Settings, type Tx } from '../platform';
-import { COMMAND_LINE, type CliCommand, UsageError } from './command';
-import { commandActor, keyEntriesOf } from './key-entries';
+import { type IssuedKey, KeyActivity, KeysService, maskKey, type NewKey } from '../keys';
+import { Database, type Tx } from '../platform';
+import { commandActor, COMMAND_LINE, type CliCommand, UsageError } from './command';
 import { keyOptions, parseLimits, parseModelBudgets, resolveAllowedModels } from './key-options';
 import { budgetOf, wholeNumberOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 export const keyCreate: CliCommand = {
   usage:
@@ -20,14 +18,19 @@ export const keyCreate: CliCommand = {
     'Only the key itself goes to standard output.',
   run(argv, context) {
     const options = optionsOf(argv);
-    return withDatabase(async (database, settings) => {
-      const issued = await database.transaction((tx) => createKey(tx, settings, database, options));
+    const services = [Database, KeysService, KeyActivity] as const;
+    return withServices(services, context, async (database, keys, activity) => {
+      const issued = await database.transaction(async (tx) => {
+        const key = await issueKey(tx, keys, options);
+        await activity.recordCreated(tx, key, commandActor);
+        return key;
+      });
       context.writeStderr(
         `${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`,
       );
       context.write(`${issued.text}\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -67,22 +70,18 @@ function optionsOf(argv: string[]): KeyCreateOptions {
   };
 }
 
-async function createKey(
+async function issueKey(
   tx: Tx,
-  settings: Settings,
-  database: Database,
+  keys: KeysService,
   { owner, key, modelBudgets }: KeyCreateOptions,
 ): Promise<IssuedKey> {
-  const keys = new KeysService(settings, new Limits(database));
   const allowedModels = await resolveAllowedModels(tx, key.allowedModels);
-  const issued = await keys.issue(platformScope, tx, {
+  return keys.issue(platformScope, tx, {
     ...(await ownerOf(tx, keys, owner)),
     ...key,
     allowedModels,
     modelBudgets: await parseModelBudgets(tx, modelBudgets),
   });
-  await keyEntriesOf(database).recordCreated(tx, issued, commandActor);
-  return issued;
 }
 
 async function ownerOf(tx: Tx, keys: KeysService, owner: KeyCreateOptions['owner']): Promise<Ownership> {

@@ -1,12 +1,17 @@
 import { parseArgs } from 'node:util';
-import { Limits } from '../billing';
 import { formatUsd, platformScope } from '../kernel';
-import { KeyRegister, KeysService, type ManagedKey, type DisplayStatus, displayStatuses } from '../keys';
-import { everyRow, type PageRequest } from '../platform';
-import { type CliCommand, UsageError } from './command';
-import { commandActor, keyEntriesOf } from './key-entries';
+import {
+  KeyActivity,
+  KeyRegister,
+  KeysService,
+  type ManagedKey,
+  type DisplayStatus,
+  displayStatuses,
+} from '../keys';
+import { Database, everyRow, type PageRequest } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
 import { parseKeyId } from './key-options';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 const PAGE_SIZE = 200;
 
@@ -19,13 +24,12 @@ export const keyList: CliCommand = {
       options: { status: { type: 'string' }, name: { type: 'string' } },
     });
     const status = statusOf(values.status);
-    return withDatabase(async (database) => {
-      const register = new KeyRegister(database, new Limits(database));
+    return withServices([KeyRegister], context, async (register) => {
       const read = (page: PageRequest) =>
         register.list(platformScope, { ...page, status, name: values.name });
       for await (const key of everyRow(Infinity, PAGE_SIZE, read)) context.write(`${keyLine(key)}\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -35,19 +39,14 @@ export const keyRevoke: CliCommand = {
   run(argv, context) {
     const { positionals } = parseArgs({ args: argv, allowPositionals: true });
     const publicId = parseKeyId(positionals);
-    return withDatabase(async (database, settings) => {
-      const keys = new KeysService(settings, new Limits(database));
+    const services = [Database, KeysService, KeyActivity] as const;
+    return withServices(services, context, async (database, keys, activity) => {
       await database.transaction((tx) =>
-        keyEntriesOf(database).recordChange(
-          tx,
-          publicId,
-          () => keys.revoke(platformScope, tx, publicId),
-          commandActor,
-        ),
+        activity.recordChange(tx, publicId, () => keys.revoke(platformScope, tx, publicId), commandActor),
       );
       context.write(`${publicId} is revoked.\n`);
       return 0;
-    }, context);
+    });
   },
 };
 

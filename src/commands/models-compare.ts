@@ -1,36 +1,22 @@
 import { parseArgs } from 'node:util';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { ActivityLog } from '../audit';
-import {
-  CatalogueEditor,
-  CredentialStore,
-  loadSnapshot,
-  ModelDetailService,
-  PriceService,
-  readCurrent,
-} from '../catalogue';
-import {
-  AddressGuard,
-  SelectingTransport,
-  type Database,
-  MasterKeys,
-  SecretBox,
-  type Settings,
-} from '../platform';
+import { CredentialStore, loadSnapshot, ModelDetailService, readCurrent } from '../catalogue';
+import { ConfigModule, Database, SecretBox, SecretsModule, Settings, SupplierHttpModule } from '../platform';
 import {
   type ComparedModel,
   type ComparedProvider,
   compareWithVendors,
   applicableFacts,
   ModelLists,
-  type SupplierStyles,
+  SupplierStyles,
   applyListedFacts,
 } from '../routing';
 import { overrideFields } from '../vendors';
-import { type CliCommand, type CliContext, UsageError } from './command';
+import { commandActor, type CliCommand, type CliContext, UsageError } from './command';
 import { loadStyles } from './extensions/command-extensions';
-import { commandActor } from './key-entries';
 import { listOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { runInContext, withServices } from './with-services';
 
 export const modelsCompare: CliCommand = {
   usage: 'models compare [--provider NAME] [--take MODEL,MODEL [--lower]]',
@@ -49,7 +35,8 @@ export const modelsCompare: CliCommand = {
     });
     const take = values.take === undefined ? [] : listOf(values.take);
     if (values.lower && take.length === 0) throw new UsageError('--lower goes with --take.');
-    return withDatabase(async (database, settings) => {
+    const services = [Database, Settings, ModelDetailService, ActivityLog] as const;
+    return withServices(services, context, async (database, settings, sheets, activity) => {
       const compared = await compareCatalogueWithVendors(
         database,
         settings,
@@ -60,9 +47,10 @@ export const modelsCompare: CliCommand = {
         throw new UsageError(`There is no provider "${values.provider}".`);
       for (const provider of compared) context.write(providerText(provider));
       if (compared.length === 0) context.write('No provider in use has a list of models that is asked.\n');
-      const refused = await takeOverFacts(database, compared, { take, lower: values.lower }, context);
+      const tools = { sheets, activity };
+      const refused = await takeOverFacts(database, tools, compared, { take, lower: values.lower }, context);
       return refused + compared.filter(({ problem }) => problem !== null).length === 0 ? 0 : 1;
-    }, context);
+    });
   },
 };
 
@@ -72,18 +60,28 @@ export async function compareCatalogueWithVendors(
   styles: SupplierStyles,
   only?: string,
 ): Promise<readonly ComparedProvider[]> {
-  const guard = new AddressGuard(settings.supplierAllow);
-  const transport = new SelectingTransport(settings, guard);
-  try {
-    const credentials = await CredentialStore.create(
-      database,
-      new SecretBox(MasterKeys.parse(settings.masterKey)),
-      await loadSnapshot(database),
-    );
-    const lists = new ModelLists(transport, styles, credentials, guard);
-    return await compareWithVendors(lists, await database.transaction((tx) => readCurrent(tx)), only);
-  } finally {
-    transport.close();
+  const module = ModelListsModule.forRoot(database, settings, styles);
+  return runInContext(module, [ModelLists], async (lists) =>
+    compareWithVendors(lists, await database.transaction((tx) => readCurrent(tx)), only),
+  );
+}
+
+@Module({ imports: [SecretsModule, SupplierHttpModule], providers: [ModelLists] })
+class ModelListsModule {
+  static forRoot(database: Database, settings: Settings, styles: SupplierStyles): DynamicModule {
+    return {
+      module: ModelListsModule,
+      imports: [ConfigModule.forRoot(settings)],
+      providers: [
+        { provide: SupplierStyles, useValue: styles },
+        {
+          provide: CredentialStore,
+          inject: [SecretBox],
+          useFactory: async (box: SecretBox) =>
+            CredentialStore.create(database, box, await loadSnapshot(database)),
+        },
+      ],
+    };
   }
 }
 
@@ -95,14 +93,11 @@ interface TakeOverOptions {
 /** Returns the number of models that could not be taken over. */
 async function takeOverFacts(
   database: Database,
+  tools: Parameters<typeof applyListedFacts>[1],
   compared: readonly ComparedProvider[],
   { take, lower }: TakeOverOptions,
   context: CliContext,
 ): Promise<number> {
-  const tools = {
-    sheets: new ModelDetailService(new CatalogueEditor(), new PriceService()),
-    activity: new ActivityLog(database),
-  };
   let refused = 0;
   for (const name of take) {
     const matches = compared.flatMap(({ provider, models }) =>

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { type Discrepancy, type MoneyCheck, verifyMoney } from '../billing';
 import { mispricedRecords } from '../catalogue';
-import type { Database } from '../platform';
+import { Database } from '../platform';
 import type { CliCommand } from './command';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 const MAX_LISTED = 100;
 
@@ -14,7 +14,7 @@ export const moneyVerify: CliCommand = {
     'service last found that they do, with --full everything, payments, promotions and prices included.',
   run: (argv, context) => {
     const { values } = parseArgs({ args: argv, options: { full: { type: 'boolean', default: false } } });
-    return withDatabase(async (database) => {
+    return withServices([Database], context, async (database) => {
       const { checks } = await verifyMoney(database, values);
       const all = values.full ? [...checks, await priceCheck(database)] : checks;
       for (const { name, wrong } of all) {
@@ -24,7 +24,7 @@ export const moneyVerify: CliCommand = {
       const broken = all.filter(({ wrong }) => wrong.length > 0).length;
       context.write(`money:verify: ${all.length - broken} of ${all.length} hold\n`);
       return broken === 0 ? 0 : 1;
-    }, context);
+    });
   },
 };
 

@@ -2,21 +2,19 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import {
-  applyPriceList,
-  planPriceList,
   type PlanRow,
   type PriceListFormat,
   type PriceListPlan,
+  PriceListPlanner,
   readPriceList,
   writePlanEntries,
 } from '../catalogue';
 import { Fault } from '../kernel';
-import type { Database, Tx } from '../platform';
-import { COMMAND_LINE, type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
+import type { Tx } from '../platform';
+import { commandActor, COMMAND_LINE, type CliCommand, UsageError } from './command';
 import { listOf } from './option-parsers';
 import { countOf, renderRows } from './render-plan';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 const importCommand = (format: PriceListFormat, origin: string): CliCommand => ({
   usage: `import ${format} FILE [--provider NAME[=THEIRS]] [--only a,b] [--overwrite] [--apply]`,
@@ -44,20 +42,17 @@ const importCommand = (format: PriceListFormat, origin: string): CliCommand => (
       only: values.only === undefined ? undefined : new Set(listOf(values.only)),
       overwrite: values.overwrite,
     };
-    return withDatabase(async (database) => {
+    return withServices([PriceListPlanner, ActivityLog], context, async (planner, activity) => {
+      const record = (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
+        writePlanEntries(activity, tx, rows, commandActor);
       const plan = values.apply
-        ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE, record: recordIn(database) })
-        : planPriceList(database, list, options);
+        ? planner.apply(list, { ...options, actor: COMMAND_LINE, record })
+        : planner.plan(list, options);
       context.write(render(await plan.catch(throwUsageError), values.apply));
       return 0;
-    }, context);
+    });
   },
 });
-
-const recordIn =
-  (database: Database) =>
-  (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
-    writePlanEntries(new ActivityLog(database), tx, rows, commandActor);
 
 export const importLitellm = importCommand(
   'litellm-prices',

@@ -1,6 +1,8 @@
-import { handledEvents, loadSdk, PaymentProcessor } from '../billing';
-import { loadSettings, outgoingClient, type Settings } from '../platform';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { handledEvents, LOADED_SDK, loadSdk, PaymentProcessor } from '../billing';
+import { ConfigModule, loadSettings, OutgoingModule, Settings } from '../platform';
 import type { CliCommand, CliContext } from './command';
+import { runInContext } from './with-services';
 
 interface Endpoint {
   readonly url: string;
@@ -26,26 +28,35 @@ export const processorCheck: CliCommand = {
     const missing = missingSettings(settings);
     for (const line of missing) context.write(`MISSING  ${line}\n`);
     if (settings.processorSecretKey === undefined) return 1;
-    const outgoing = outgoingClient(settings);
-    const processor = new PaymentProcessor(await loadSdk(settings), settings, outgoing);
-    const webhook = `${settings.baseUrl}/api/billing/processor/webhook`;
-    context.write(`mode     ${processor.isTestMode ? 'test: no money moves' : 'live'}\n`);
-    context.write(`webhook  ${webhook}\n`);
-    const endpoints = await processor.callWithKeyOnly((client) =>
-      client.webhookEndpoints.list({ limit: MAX_ENDPOINTS }).autoPagingToArray({ limit: MAX_ENDPOINTS }),
-    );
-    const version = processor.apiVersion ?? '';
-    context.write(`version  ${version}\n`);
-    const latestEvents = await processor.callWithKeyOnly((client) => client.events.list({ limit: 1 }));
-    const usual = latestEvents.data[0]?.api_version ?? null;
-    outgoing.close();
-    const problems = [...missing, ...report(endpoints, { webhook, version, usual }, context)];
-    context.write(
-      `processor:check: ${problems.length === 0 ? 'all is set up' : `${problems.length} missing`}\n`,
-    );
-    return problems.length === 0 ? 0 : 1;
+    return runInContext(ProcessorModule.forRoot(settings), [PaymentProcessor], async (processor) => {
+      const webhook = `${settings.baseUrl}/api/billing/processor/webhook`;
+      context.write(`mode     ${processor.isTestMode ? 'test: no money moves' : 'live'}\n`);
+      context.write(`webhook  ${webhook}\n`);
+      const endpoints = await processor.callWithKeyOnly((client) =>
+        client.webhookEndpoints.list({ limit: MAX_ENDPOINTS }).autoPagingToArray({ limit: MAX_ENDPOINTS }),
+      );
+      const version = processor.apiVersion ?? '';
+      context.write(`version  ${version}\n`);
+      const latestEvents = await processor.callWithKeyOnly((client) => client.events.list({ limit: 1 }));
+      const usual = latestEvents.data[0]?.api_version ?? null;
+      const problems = [...missing, ...report(endpoints, { webhook, version, usual }, context)];
+      context.write(
+        `processor:check: ${problems.length === 0 ? 'all is set up' : `${problems.length} missing`}\n`,
+      );
+      return problems.length === 0 ? 0 : 1;
+    });
   },
 };
+
+@Module({
+  imports: [OutgoingModule],
+  providers: [{ provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk }, PaymentProcessor],
+})
+class ProcessorModule {
+  static forRoot(settings: Settings): DynamicModule {
+    return { module: ProcessorModule, imports: [ConfigModule.forRoot(settings)] };
+  }
+}
 
 function missingSettings(settings: Settings): string[] {
   return [

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import { PostgresMoneyStore } from '../billing';
 import { formatUsd } from '../kernel';
-import type { Database } from '../platform';
+import { Database } from '../platform';
 import {
   startQuarantine,
   type QuarantineDetails,
@@ -13,12 +13,8 @@ import {
   type ProcessorFinding,
   QuarantineStore,
 } from '../quarantine';
-import { type CliCommand, type CliContext, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
-
-const storeOf = (database: Database): QuarantineStore =>
-  new QuarantineStore(database, new ActivityLog(database));
+import { commandActor, type CliCommand, type CliContext, UsageError } from './command';
+import { withServices } from './with-services';
 
 export const quarantineBegin: CliCommand = {
   usage: 'quarantine begin --moment TIME',
@@ -28,7 +24,7 @@ export const quarantineBegin: CliCommand = {
   run(argv, context) {
     const { values } = parseArgs({ args: argv, options: { moment: { type: 'string' } } });
     const moment = parseMoment(values.moment);
-    return withDatabase(async (database) => {
+    return withServices([Database, ActivityLog], context, async (database, activity) => {
       const nodes = await new PostgresMoneyStore(database).liveNodes();
       if (nodes.length > 0) {
         context.writeStderr(
@@ -37,13 +33,13 @@ export const quarantineBegin: CliCommand = {
         return 1;
       }
       const mark = { backup: null, moment, restoredAt: new Date() };
-      if (!(await startQuarantine(database, mark, commandActor))) {
+      if (!(await startQuarantine(database, activity, mark, commandActor))) {
         context.writeStderr('A quarantine is open already. "quarantine show" shows it.\n');
         return 1;
       }
       context.write(`Quarantined. Start the service, then sign in as an owner, or run "quarantine show".\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -61,12 +57,12 @@ export const quarantineShow: CliCommand = {
   summary: 'Shows what lies between the moment that the installation was restored to and the present.',
   run(argv, context) {
     parseArgs({ args: argv, options: {} });
-    return withDatabase(async (database) => {
-      const between = await latestOf(database);
+    return withServices([QuarantineStore], context, async (store) => {
+      const between = await latestOf(store);
       if (between === null) context.write('This installation was never restored from a backup.\n');
       else context.write(`${statusLines(between).join('\n')}\n`);
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -84,19 +80,19 @@ export const quarantineRelease: CliCommand = {
       },
     });
     const decisions = parseDecisions(values);
-    return withDatabase(async (database) => {
-      const between = await latestOf(database);
+    return withServices([QuarantineStore], context, async (store) => {
+      const between = await latestOf(store);
       if (between === null || between.row.releasedAt !== null) {
         context.writeStderr('No quarantine is open.\n');
         return 1;
       }
-      return decide(database, between, decisions, values.yes === true, context);
-    }, context);
+      return decide(store, between, decisions, values.yes === true, context);
+    });
   },
 };
 
 async function decide(
-  database: Database,
+  store: QuarantineStore,
   between: QuarantineDetails,
   decisions: Decisions,
   isConfirmed: boolean,
@@ -112,7 +108,7 @@ async function decide(
     context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
     return 1;
   }
-  await storeOf(database).recordDecisions(between, decisions, commandActor);
+  await store.recordDecisions(between, decisions, commandActor);
   context.write('Decided. The running service carries it out, or the next one that starts.\n');
   return 0;
 }
@@ -127,8 +123,7 @@ function parseDecisions(values: Readonly<Record<string, unknown>>): Decisions {
   return Object.fromEntries(decided.map((group: DecisionGroup) => [group, values[group]]));
 }
 
-async function latestOf(database: Database): Promise<QuarantineDetails | null> {
-  const store = storeOf(database);
+async function latestOf(store: QuarantineStore): Promise<QuarantineDetails | null> {
   const row = await store.latest();
   return row === undefined ? null : store.details(row);
 }

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
-import { Limits } from '../billing';
 import { acceptPepper, KeysService } from '../keys';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
+import { Database, Settings } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
 import { secondsOf } from './option-parsers';
-import { withDatabase } from './with-database';
+import { withServices } from './with-services';
 
 export const rootKeyRotate: CliCommand = {
   usage: 'root-key rotate [--grace 1h | --accept-pepper] [--id ID]',
@@ -25,12 +24,12 @@ export const rootKeyRotate: CliCommand = {
     const acceptsPepper = values['accept-pepper'];
     if (acceptsPepper && graceSeconds > 0)
       throw new UsageError('No key works on after --accept-pepper: leave --grace out.');
-    return withDatabase(async (database, settings) => {
-      const keys = new KeysService(settings, new Limits(database));
+    const services = [Database, Settings, KeysService, ActivityLog] as const;
+    return withServices(services, context, async (database, settings, keys, activity) => {
       const issued = await database.transaction(async (tx) => {
         if (acceptsPepper) await acceptPepper(tx, settings);
         const rotatedKey = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
-        await new ActivityLog(database).write(tx, {
+        await activity.write(tx, {
           action: 'key.rotated',
           object: { type: 'key', id: rotatedKey.id, label: 'root key' },
           changes: changesOf(null, {
@@ -46,6 +45,6 @@ export const rootKeyRotate: CliCommand = {
       context.writeStderr(`The root key has a new secret. ${oldKeyText}. The new one is shown only now:\n`);
       context.write(`${issued.text}\n`);
       return 0;
-    }, context);
+    });
   },
 };

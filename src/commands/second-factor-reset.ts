@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
-import { AccountTokens, hasAddress, PendingSteps, resetSecondFactor, UserAccount } from '../identity';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
+import { hasAddress, PendingSteps, resetSecondFactor, UserAccount } from '../identity';
+import { Database } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
+import { withServices } from './with-services';
 
 /** Needed by the last owner, because no other user is allowed to reset theirs. */
 export const secondFactorReset: CliCommand = {
@@ -22,9 +22,8 @@ export const secondFactorReset: CliCommand = {
       throw new UsageError('Name one person by their email address.');
     const reason = values.reason?.trim() ?? '';
     if (reason === '') throw new UsageError('--reason says why: it is on record.');
-    return withDatabase(async (database, settings) => {
-      const activity = new ActivityLog(database);
-      const pending = new PendingSteps(new AccountTokens(settings), activity);
+    const services = [Database, ActivityLog, PendingSteps] as const;
+    return withServices(services, context, async (database, activity, pending) => {
       await database.transaction(async (tx) => {
         const user = await tx
           .createQueryBuilder(UserAccount, 'person')
@@ -47,6 +46,6 @@ export const secondFactorReset: CliCommand = {
       });
       context.write(`Two-step sign-in of ${email} is off, and all sessions have ended.\n`);
       return 0;
-    }, context);
+    });
   },
 };

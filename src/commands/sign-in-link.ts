@@ -1,8 +1,8 @@
 import { ActivityLog } from '../audit';
 import { AccountTokens, UserAccount, hasAddress } from '../identity';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
+import { Database, Settings } from '../platform';
+import { commandActor, type CliCommand, UsageError } from './command';
+import { withServices } from './with-services';
 
 export const signInLink: CliCommand = {
   usage: 'sign-in-link EMAIL',
@@ -13,8 +13,8 @@ export const signInLink: CliCommand = {
     const [email, ...others] = argv;
     if (email === undefined || others.length > 0)
       throw new UsageError('Name one person by their email address.');
-    return withDatabase(async (database, settings) => {
-      const tokens = new AccountTokens(settings);
+    const services = [Database, Settings, ActivityLog, AccountTokens] as const;
+    return withServices(services, context, async (database, settings, activity, tokens) => {
       const token = await database.transaction(async (tx) => {
         const user = await tx
           .createQueryBuilder(UserAccount, 'person')
@@ -25,7 +25,7 @@ export const signInLink: CliCommand = {
         if (user?.status !== 'active') throw new Error(`There is no active account "${email}".`);
         await tokens.revokeAll(tx, 'sign_in_link', user.id);
         const { id: userId, organisationId, departmentId } = user;
-        await new ActivityLog(database).write(tx, {
+        await activity.write(tx, {
           action: 'account.sign-in-link-made',
           object: { type: 'account', id: userId, label: user.email },
           concerns: { userId, organisationId, departmentId },
@@ -36,6 +36,6 @@ export const signInLink: CliCommand = {
       context.writeStderr('It works once, within a day:\n');
       context.write(`${settings.baseUrl}/sign-in-link?token=${token}\n`);
       return 0;
-    }, context);
+    });
   },
 };

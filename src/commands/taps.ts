@@ -1,20 +1,19 @@
 import { parseArgs } from 'node:util';
-import { ActivityLog, DeadLetters, type TapState } from '../audit';
+import { DeadLetters, type TapState } from '../audit';
 import { isUuid } from '../kernel';
-import { type CliCommand, UsageError } from './command';
-import { commandActor } from './key-entries';
-import { withDatabase } from './with-database';
+import { commandActor, type CliCommand, UsageError } from './command';
+import { withServices } from './with-services';
 
 export const tapList: CliCommand = {
   usage: 'tap:list',
   summary: 'Lists the taps, what waits for them, and their dead letters.',
   run(argv, context) {
     parseArgs({ args: argv, options: {} });
-    return withDatabase(async (database) => {
-      const states = await new DeadLetters(database, new ActivityLog(database)).states();
+    return withServices([DeadLetters], context, async (letters) => {
+      const states = await letters.states();
       context.write(states.length === 0 ? 'No node has had a tap.\n' : states.map(stateText).join(''));
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -32,15 +31,14 @@ export const tapReplay: CliCommand = {
     if (values.all === (requestId !== undefined)) throw new UsageError('Say --all or the id of one request.');
     if (requestId !== undefined && !isUuid(requestId))
       throw new UsageError('A request is named by its id, a UUID.');
-    return withDatabase(async (database) => {
-      const letters = new DeadLetters(database, new ActivityLog(database));
+    return withServices([DeadLetters], context, async (letters) => {
       const selection = { tap, ...(requestId === undefined ? {} : { requestId }) };
       const count = await letters.replay(selection, commandActor);
       if (count === 0) context.writeStderr(`${tap} has no such dead letter. "tap:list" lists the taps.\n`);
       else
         context.write(`${count} ${count === 1 ? 'is' : 'are'} delivered once more by the running service.\n`);
       return count === 0 ? 1 : 0;
-    }, context);
+    });
   },
 };
 
@@ -57,8 +55,7 @@ export const tapForget: CliCommand = {
     });
     const [tap, ...others] = positionals;
     if (tap === undefined || others.length > 0) throw new UsageError('Name one tap.');
-    return withDatabase(async (database) => {
-      const letters = new DeadLetters(database, new ActivityLog(database));
+    return withServices([DeadLetters], context, async (letters) => {
       const state = (await letters.states()).find(({ name }) => name === tap);
       if (state === undefined) {
         context.writeStderr(`There is no tap ${tap}. "tap:list" lists them.\n`);
@@ -72,7 +69,7 @@ export const tapForget: CliCommand = {
       await letters.forget(tap, commandActor);
       context.write(`Taken away: ${tap}.\n`);
       return 0;
-    }, context);
+    });
   },
 };
 

@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import { type ActivityActor, ActivityLog, DeadLetters, type TapState } from '../audit';
 import { type PaymentDifference, PostgresMoneyStore, type UnreadJournal } from '../billing';
 import { fault } from '../kernel';
-import { type Database, type TableRow } from '../platform';
+import { Database, type TableRow } from '../platform';
 import type { EndedAccess } from './start-quarantine';
 import { type Decisions, type DecisionGroup, findUndecided } from './decisions';
 
@@ -71,10 +72,12 @@ export const MAIL_QUEUES = ['mail', 'account-mail'];
 export const EVALUATION_QUEUES = ['evaluation'];
 
 /** State of the quarantine and the operator's decisions, in rows that the service and the commands share. */
+@Injectable()
 export class QuarantineStore {
   constructor(
     private readonly database: Database,
     private readonly activity: ActivityLog,
+    private readonly deadLetters: DeadLetters,
   ) {}
 
   async summarise(): Promise<QuarantineSummary | null> {
@@ -94,7 +97,6 @@ export class QuarantineStore {
   }
 
   async details(row: QuarantineRow): Promise<QuarantineDetails> {
-    const deadLetters = new DeadLetters(this.database, this.activity);
     const [activeKeys] = await this.database.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM api_key WHERE kind = 'client' AND status = 'active'
           AND (expires_at IS NULL OR expires_at > now())`,
@@ -111,7 +113,7 @@ export class QuarantineStore {
       journals,
       charges: await this.charges(row),
       nodes: unread.filter(({ node }) => !nodesWithJournal.has(node)),
-      taps: (await deadLetters.states()).filter(({ backlog }) => backlog !== '0'),
+      taps: (await this.deadLetters.states()).filter(({ backlog }) => backlog !== '0'),
     };
     return { ...details, needed: findNeededGroups(details) };
   }

@@ -5,10 +5,11 @@ import { KeysModule } from '../keys';
 import { WebModule } from '../web';
 import { Quarantine } from './quarantine';
 import { QuarantineResponder } from './quarantine-responder';
+import { QuarantineStore } from './quarantine-store';
 
 @Module({
   imports: [AuditModule, BillingModule, KeysModule, WebModule],
-  providers: [Quarantine, QuarantineResponder],
+  providers: [Quarantine, QuarantineResponder, QuarantineStore],
   exports: [Quarantine, QuarantineResponder],
 })
 export class QuarantineModule {}

@@ -32,7 +32,6 @@ const notReleasedError = (trouble: string) =>
 
 @Injectable()
 export class Quarantine implements OnModuleDestroy {
-  readonly store: QuarantineStore;
   private timer: NodeJS.Timeout | undefined;
   private release: () => void = () => undefined;
   private applying: Promise<void> | null = null;
@@ -51,9 +50,9 @@ export class Quarantine implements OnModuleDestroy {
     private readonly reconciliation: BillingReconciliation,
     private readonly queues: QueueSupervisor,
     private readonly logger: Logger,
+    readonly store: QuarantineStore,
     metrics: Metrics,
   ) {
-    this.store = new QuarantineStore(database, activity);
     const wasOpen = this.isOpen;
     metrics.beforeRead(() => metrics.quarantined.set({}, wasOpen && !this.isServing ? 1 : 0));
   }

@@ -15,10 +15,10 @@ export interface EndedAccess {
  */
 export function startQuarantine(
   database: Database,
+  activity: ActivityLog,
   { backup, moment, restoredAt }: RestoredMark,
   actor: ActivityActor,
 ): Promise<boolean> {
-  const activity = new ActivityLog(database);
   return database.transaction(async (tx) => {
     // Nodes that share a folder by mistake can find the same mark simultaneously.
     await tx.query('LOCK TABLE quarantine IN SHARE ROW EXCLUSIVE MODE');
@@ -78,7 +78,8 @@ export async function startIfRestored(
   const source = new DataSource({ type: 'postgres', url: applicationUrl(url), poolSize: 1 });
   await source.initialize();
   try {
-    await startQuarantine(new Database(source), mark, systemActor('restore'));
+    const database = new Database(source);
+    await startQuarantine(database, new ActivityLog(database), mark, systemActor('restore'));
   } finally {
     await source.destroy();
   }

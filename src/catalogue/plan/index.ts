@@ -6,7 +6,7 @@ export {
   readCurrent,
 } from './current';
 export { changesBetween, type FieldChange, type FieldTexts, NO_TEXTS } from './field-texts';
-export { applyGatewayFile, type GatewayFilePlan, planGatewayFile } from './gateway-file/gateway-file-plan';
+export { type GatewayFilePlan, GatewayFilePlanner } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';
 export type { FutureModels, KeyPlanner } from './gateway-file/plan-keys';
 export type { DesiredKey, LocatedText } from './gateway-file/read-keys';
@@ -15,10 +15,10 @@ export { gatewayText } from './gateway-file/write-file';
 export { writePlanEntries } from './plan-entries';
 export type { PlanRow } from './plan-rows';
 export type { Step, Steps } from './step';
+export { CredentialKeeper } from './gateway-file/credential-keeper';
 export {
-  applyPriceList,
-  planPriceList,
   type PriceListFormat,
   type PriceListPlan,
+  PriceListPlanner,
   readPriceList,
 } from './price-list/price-list-plan';

@@ -1,6 +1,14 @@
 import type { Tx } from '../../platform';
+import type { CatalogueEditor } from '../catalogue-editor.service';
+import type { PriceService } from '../price.service';
 import type { FieldChange } from './field-texts';
 import type { FilePosition } from './gateway-file/file-fault';
+
+/** Services that steps change the catalogue with. */
+export interface StepServices {
+  readonly editor: CatalogueEditor;
+  readonly prices: PriceService;
+}
 
 export type PlanKind = 'provider' | 'model' | 'alias' | 'organisation' | 'key';
 export type PlanMark = 'new' | 'changed' | 'gone';
@@ -14,7 +22,7 @@ export interface Step {
   readonly changes: readonly FieldChange[];
   /** Objects that must exist first; the step is skipped if one of them failed. */
   readonly needs: readonly string[];
-  run(tx: Tx): Promise<unknown>;
+  run(tx: Tx, services: StepServices): Promise<unknown>;
 }
 
 export interface Steps {

@@ -12,7 +12,7 @@ import {
 import { productVersion } from '../../boot/app.module';
 import { attachDatabase, type OpenDatabase, type Settings } from '../../platform';
 import { type CliCommand, type CliContext, UsageError } from '../command';
-import { describeInstallation, settingsOfInstallation } from '../with-database';
+import { describeInstallation, settingsOfInstallation } from '../with-services';
 import { runUntilInterrupted, yieldToService } from './process-control';
 import { megabytes, progressTo } from './progress';
 

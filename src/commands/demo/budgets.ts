@@ -1,4 +1,4 @@
-import { BudgetRaises, type BudgetScope, Limits } from '../../billing';
+import type { BudgetRaises, BudgetScope, Limits } from '../../billing';
 import { DAY_MS, type Nano } from '../../kernel';
 import type { Database, Tx } from '../../platform';
 import type { DemoKey, DemoOrganisation } from './organisation';
@@ -14,10 +14,10 @@ interface BudgetPlan {
 /** Creates budgets that the traffic of the last thirty days has partly used; one key's budget is raised for a while. */
 export async function createBudgets(
   database: Database,
+  { limits, raises }: { readonly limits: Limits; readonly raises: BudgetRaises },
   { id, ownerId, keys }: DemoOrganisation,
   now: number,
 ): Promise<void> {
-  const limits = new Limits(database);
   const nearlyUsedKey = findKey(keys, 'forecast-api');
   const raisedScope = { kind: 'key', id: findKey(keys, 'help-desk').id } as const;
   const plans: BudgetPlan[] = [
@@ -35,7 +35,7 @@ export async function createBudgets(
       await limits.set(tx, scope, { limit, period: 'rolling' });
       limitsByScope.set(scope, limit);
     }
-    await new BudgetRaises(database, limits).raise(tx, raisedScope, {
+    await raises.raise(tx, raisedScope, {
       amount: roundUp((limitsByScope.get(raisedScope) ?? NANO_PER_CENT) / 4n),
       reason: 'More callers than usual while the terminal moves',
       endsAt: new Date(now + 12 * DAY_MS),

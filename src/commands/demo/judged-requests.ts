@@ -1,9 +1,9 @@
 import { insertRequestRecords, type RecordAttributes, serialiseRecord } from '../../audit';
 import { costOf, DAY_MS, NO_USAGE, uuidv7 } from '../../kernel';
-import { type Database, MasterKeys, Notifications, SecretBox, type Settings, type Tx } from '../../platform';
+import type { Database, Tx } from '../../platform';
 import {
-  AutoLearner,
-  AutoSalts,
+  type AutoLearner,
+  type AutoSalts,
   calibrate,
   type Candidate,
   decide,
@@ -59,16 +59,14 @@ interface JudgedRequest {
  */
 export async function createJudgedRequests(
   database: Database,
-  settings: Settings,
+  { learner, salts }: { readonly learner: AutoLearner; readonly salts: AutoSalts },
   organisation: DemoOrganisation,
   models: ReadonlyMap<string, PricedModel>,
   { days, now }: { days: number; now: number },
 ): Promise<number> {
   const chat = MODELS.flatMap((name) => models.get(name) ?? []);
   if (chat.length < MODELS.length) return 0;
-  const box = new SecretBox(MasterKeys.parse(settings.masterKey));
-  const salt = await new AutoSalts(database, box).of(organisation.id);
-  const learner = new AutoLearner(database, new Notifications({ url: '' }));
+  const salt = await salts.of(organisation.id);
   const state = emptyState();
   const span = Math.min(days, MAX_DAYS) * DAY_MS;
   for (let index = 0; index < REQUESTS; index += 1) {

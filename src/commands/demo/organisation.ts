@@ -1,8 +1,7 @@
-import { Limits } from '../../billing';
 import { Organisation, UserAccount } from '../../identity';
 import { parseUsd, platformScope, type UserRole } from '../../kernel';
-import { KeysService, type NewKey } from '../../keys';
-import type { Database, TableRow, Settings, Tx } from '../../platform';
+import type { KeysService, NewKey } from '../../keys';
+import type { TableRow, Tx } from '../../platform';
 
 export const DEMO_SLUG = 'demo-harbour-analytics';
 /** A domain that is reserved for examples, so that no email to it can ever arrive. */
@@ -99,11 +98,7 @@ const keyPlans: readonly KeyPlan[] = [
   { name: 'ci', user: 'Bruno Keller', project: 'Tide forecast', weight: 2, style: 'batch' },
 ];
 
-export async function createOrganisation(
-  tx: Tx,
-  database: Database,
-  settings: Settings,
-): Promise<DemoOrganisation> {
+export async function createOrganisation(tx: Tx, keys: KeysService): Promise<DemoOrganisation> {
   const organisation = tx
     .getRepository(Organisation)
     // The demonstration is exempt from payment, so that it touches no wallet and leaves no ledger entry.
@@ -114,7 +109,6 @@ export async function createOrganisation(
   for (const user of demoUsers)
     userIds.set(user.name, await addUser(tx, organisation.id, departmentIds, user));
   const projectIds = await addProjects(tx, organisation.id, userIds);
-  const keys = new KeysService(settings, new Limits(database));
   const createdKeys: DemoKey[] = [];
   for (const plan of keyPlans) {
     const userId = requireId(userIds, plan.user);

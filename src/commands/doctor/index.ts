@@ -22,7 +22,7 @@ import {
 } from '../../checks';
 import { errorCode, servesPortal, type Settings } from '../../platform';
 import type { CliCommand, CliContext } from '../command';
-import { inspectDatabase, describeInstallation, settingsOfInstallation } from '../with-database';
+import { inspectDatabase, describeInstallation, settingsOfInstallation } from '../with-services';
 import {
   checkAuditChain,
   checkAuditSeal,
@@ -126,7 +126,7 @@ async function runDatabaseChecks(
   commandContext: CliContext,
 ): Promise<CheckFinding[]> {
   try {
-    return await inspectDatabase(settings, async (opened) => {
+    return await inspectDatabase(settings, commandContext, async (opened) => {
       if (await isDatabaseEmpty(opened)) return [emptyDatabase];
       const findings: CheckFinding[] = [];
       const styles = await loadStyles(settings, commandContext);

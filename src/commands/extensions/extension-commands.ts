@@ -1,8 +1,9 @@
 import type { Command as ExtensionCommand } from '#extension';
 import { ExtensionRefused, type Extensions, type ExtensionPart, tablesOf } from '../../extensions';
 import { thrownMessage } from '../../kernel';
+import { Database, Settings } from '../../platform';
 import type { CliCommand, CliContext } from '../command';
-import { withDatabase } from '../with-database';
+import { withServices } from '../with-services';
 import { giveCommandPorts } from './command-ports';
 import { loadCommandExtensions } from './command-extensions';
 
@@ -35,7 +36,9 @@ function hostCommand(
     usage: part.usage === undefined ? name : `${name} ${part.usage}`,
     summary: `${part.summary} (Of the extension ${extension}.)`,
     run: (words, context) =>
-      withDatabase(
+      withServices(
+        [Database, Settings],
+        context,
         async (database, settings) => {
           const ports = giveCommandPorts(extensions, database, settings);
           try {
@@ -44,7 +47,6 @@ function hostCommand(
             await ports.close();
           }
         },
-        context,
         tablesOf(extensions.all),
       ),
   };

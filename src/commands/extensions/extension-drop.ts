@@ -2,17 +2,9 @@ import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'no
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../../audit';
-import {
-  type Database,
-  errorCode,
-  extensionLoginName,
-  extensionRole,
-  type Settings,
-  type Tx,
-} from '../../platform';
-import { type CliCommand, type CliContext, UsageError } from '../command';
-import { commandActor } from '../key-entries';
-import { withOwnedDatabase } from '../with-database';
+import { Database, errorCode, extensionLoginName, extensionRole, Settings, type Tx } from '../../platform';
+import { commandActor, type CliCommand, type CliContext, UsageError } from '../command';
+import { withOwnerServices } from '../with-services';
 import { loadCommandExtensions } from './command-extensions';
 import { dumpedTables, lockTables } from './table-dump';
 
@@ -38,7 +30,8 @@ export const extensionDrop: CliCommand = {
       );
       return 1;
     }
-    return withOwnedDatabase(async (database, settings, ownerUrl) => {
+    const services = [Database, Settings, ActivityLog] as const;
+    return withOwnerServices(services, context, async (ownerUrl, database, settings, activity) => {
       const remains = await findRemains(database, id, extensionLoginName(id, ownerUrl));
       if (remains === null) {
         context.write(`Nothing of ${id} is in this database.\n`);
@@ -50,9 +43,10 @@ export const extensionDrop: CliCommand = {
         context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
-      await dropWithFile(database, { id, left: remains, path: pathOf(settings, id, values.to), context });
+      const path = pathOf(settings, id, values.to);
+      await dropWithFile(database, activity, { id, left: remains, path, context });
       return 0;
-    }, context);
+    });
   },
 };
 
@@ -105,7 +99,7 @@ interface DropOptions {
 /**
  * The file is complete and on disk before anything is dropped; on failure, the file is removed and nothing is dropped.
  */
-async function dropWithFile(database: Database, drop: DropOptions): Promise<void> {
+async function dropWithFile(database: Database, activity: ActivityLog, drop: DropOptions): Promise<void> {
   const { id, path, context } = drop;
   const file = createFile(path);
   const rows = { count: 0 };
@@ -115,7 +109,7 @@ async function dropWithFile(database: Database, drop: DropOptions): Promise<void
       await lockMigrations(tx);
       await dumpTo(tx, drop, { write: (text) => writeSync(file, text), rows });
       fsyncSync(file);
-      return dropAll(tx, database, drop);
+      return dropAll(tx, activity, drop);
     });
   } catch (error) {
     rmSync(path, { force: true });
@@ -162,11 +156,11 @@ async function dumpTo(
   for await (const text of dumpedTables(tx, schema, { tables, rows })) write(text);
 }
 
-async function dropAll(tx: Tx, database: Database, { id, left }: DropOptions): Promise<string[]> {
+async function dropAll(tx: Tx, activity: ActivityLog, { id, left }: DropOptions): Promise<string[]> {
   await tx.query(`DROP SCHEMA IF EXISTS ${extensionRole(id)} CASCADE`);
   await tx.query('DELETE FROM extension_migration WHERE extension = $1', [id]);
   await tx.query(`DELETE FROM repeating_job WHERE starts_with(name, $1 || '/')`, [id]);
-  await new ActivityLog(database).write(tx, {
+  await activity.write(tx, {
     action: 'extension.dropped',
     object: { type: 'extension', label: id },
     concerns: {},

@@ -1,4 +1,4 @@
-import { Limits } from '../../billing';
+import { Injectable } from '@nestjs/common';
 import {
   changesBetween,
   type FutureModels,
@@ -14,15 +14,14 @@ import { platformScope } from '../../kernel';
 import {
   type IssuedKey,
   type KeyChanges,
-  type KeyActivity,
+  KeyActivity,
   keyFields,
   KeyRegister,
   KeysService,
   type ManagedKey,
 } from '../../keys';
-import type { Database, Settings, Tx } from '../../platform';
-import { COMMAND_LINE } from '../command';
-import { commandActor, keyEntriesOf } from '../key-entries';
+import type { Tx } from '../../platform';
+import { commandActor, COMMAND_LINE } from '../command';
 import { readLimits } from './key-limits';
 import { isOwnedBy, type KeyOwner, InvalidTextError, findOwner } from './key-owners';
 import { type KeyState, keyTexts, stateOfForm, stateOfKey } from './key-state';
@@ -40,18 +39,16 @@ interface ExistingKeys {
 const NO_POSITION = { path: '', line: 1 };
 
 /** Creates and changes the keys of a gateway file, and revokes those that the file manages and no longer lists. */
+@Injectable()
 export class FileKeys implements KeyPlanner {
-  readonly fresh: IssuedFileKey[] = [];
-  private readonly register: KeyRegister;
-  private readonly keys: KeysService;
-  private readonly entries: KeyActivity;
+  /** Keys that the latest plan has issued. */
+  fresh: IssuedFileKey[] = [];
 
-  constructor(database: Database, settings: Settings) {
-    const limits = new Limits(database);
-    this.register = new KeyRegister(database, limits);
-    this.keys = new KeysService(settings, limits);
-    this.entries = keyEntriesOf(database);
-  }
+  constructor(
+    private readonly register: KeyRegister,
+    private readonly keys: KeysService,
+    private readonly entries: KeyActivity,
+  ) {}
 
   async plan(
     tx: Tx,
@@ -59,6 +56,7 @@ export class FileKeys implements KeyPlanner {
     models: FutureModels,
     faults: FileFault[],
   ): Promise<Steps> {
+    this.fresh = [];
     const existingKeys = await this.register.listFileKeys(
       desired.flatMap(({ id }) => id?.text ?? []),
       tx,

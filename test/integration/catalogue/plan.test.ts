@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import {
-  applyGatewayFile,
-  applyPriceList,
-  planGatewayFile,
-  planPriceList,
+  CredentialEditor,
+  CredentialKeeper,
+  GatewayFilePlanner,
+  PriceListPlanner,
   readGatewayText,
   readPriceList,
 } from '#product/catalogue';
@@ -15,13 +15,19 @@ import { CatalogueFixture } from './catalogue-fixture';
 
 /** Used like a page: uploaded texts, a displayed plan, and a user who approves it. */
 let catalogueFixture: CatalogueFixture;
+let files: GatewayFilePlanner;
+let lists: PriceListPlanner;
 beforeAll(async () => {
   catalogueFixture = await CatalogueFixture.open();
+  const { database, editor, prices } = catalogueFixture;
+  const box = new SecretBox(MasterKeys.parse(randomBytes(32).toString('base64')));
+  const keeper = new CredentialKeeper(box, new CredentialEditor(box));
+  files = new GatewayFilePlanner(database, keeper, editor, prices);
+  lists = new PriceListPlanner(database, editor, prices);
 });
 afterAll(() => catalogueFixture.close());
 
-const box = new SecretBox(MasterKeys.parse(randomBytes(32).toString('base64')));
-const options = { file: 'upload.yaml', prune: false, box };
+const options = { file: 'upload.yaml', prune: false };
 const actor = 'user 12';
 const fileOf = (price: number): ReturnType<typeof readGatewayText> =>
   readGatewayText(
@@ -38,7 +44,7 @@ const priceSources = async (): Promise<string[] | undefined> =>
   (await catalogueFixture.snapshot()).model('small')?.prices.map(({ source }) => source);
 
 test('a file plan has one row per object and is applied only on approval, with the approver as source', async () => {
-  const shownPlan = await planGatewayFile(catalogueFixture.database, fileOf(1), options);
+  const shownPlan = await files.plan(fileOf(1), options);
   expect(shownPlan.rows.map(({ kind, name, mark }) => [mark, kind, name])).toEqual([
     ['new', 'provider', 'one'],
     ['new', 'model', 'small'],
@@ -46,16 +52,16 @@ test('a file plan has one row per object and is applied only on approval, with t
   expect(shownPlan.rows[1]?.changes).toContainEqual({ field: 'price input', before: null, after: '$1' });
   expect(await priceSources()).toBeUndefined();
   const approval = { ...options, actor, shown: shownPlan.fingerprint };
-  expect(await applyGatewayFile(catalogueFixture.database, fileOf(1), approval)).toEqual(shownPlan);
+  expect(await files.apply(fileOf(1), approval)).toEqual(shownPlan);
   expect(await priceSources()).toEqual(['file upload.yaml by user 12']);
   // The catalogue has changed, so the approval is outdated.
-  await expect(applyGatewayFile(catalogueFixture.database, fileOf(1), approval)).rejects.toMatchObject({
+  await expect(files.apply(fileOf(1), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
 });
 
 test('a file plan is refused when the catalogue has changed since it was shown', async () => {
-  const shownPlan = await planGatewayFile(catalogueFixture.database, fileOf(3), options);
+  const shownPlan = await files.plan(fileOf(3), options);
   expect(shownPlan.rows).toEqual([
     {
       kind: 'model',
@@ -66,7 +72,7 @@ test('a file plan is refused when the catalogue has changed since it was shown',
   ]);
   await catalogueFixture.database.query("UPDATE model SET display_order = 9 WHERE name = 'small'");
   const approval = { ...options, actor, shown: shownPlan.fingerprint };
-  await expect(applyGatewayFile(catalogueFixture.database, fileOf(3), approval)).rejects.toMatchObject({
+  await expect(files.apply(fileOf(3), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
   expect(await priceSources()).toEqual(['file upload.yaml by user 12']);
@@ -78,20 +84,18 @@ test('a price list plan is applied on approval with the approver as source, and 
     '{"one": {"models": {"up": {"cost": {"input": 5, "output": 2}}, "more": {"cost": {"input": 1, "output": 1}}}}}',
   );
   const choice = { format: 'models-dev', providers: ['one'], overwrite: true } as const;
-  const shownPlan = await planPriceList(catalogueFixture.database, list, choice);
+  const shownPlan = await lists.plan(list, choice);
   expect(shownPlan.rows.map(({ mark, name }) => [mark, name])).toEqual([
     ['changed', 'small'],
     ['new', 'more'],
   ]);
   const approval = { ...choice, actor, shown: shownPlan.fingerprint };
-  expect(await applyPriceList(catalogueFixture.database, list, approval)).toEqual(shownPlan);
+  expect(await lists.apply(list, approval)).toEqual(shownPlan);
   expect((await priceSources())?.[0]).toBe('import models-dev by user 12');
-  await expect(applyPriceList(catalogueFixture.database, list, approval)).rejects.toMatchObject({
+  await expect(lists.apply(list, approval)).rejects.toMatchObject({
     code: 'conflict',
   });
-  await expect(
-    planPriceList(catalogueFixture.database, list, { ...choice, providers: ['on'] }),
-  ).rejects.toMatchObject({
+  await expect(lists.plan(list, { ...choice, providers: ['on'] })).rejects.toMatchObject({
     code: 'invalid_provider',
   });
 });

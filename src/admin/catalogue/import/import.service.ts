@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import {
-  applyGatewayFile,
-  applyPriceList,
   type FileFault,
   FileFaults,
+  GatewayFilePlanner,
   gatewayText,
-  planGatewayFile,
-  planPriceList,
   type PlanRow,
   type PriceListPlan,
+  PriceListPlanner,
   proxyNamesIn,
   readCurrent,
   readGatewayText,
@@ -18,7 +16,7 @@ import {
 } from '../../../catalogue';
 import { Fault, fault } from '../../../kernel';
 import { keyFields } from '../../../keys';
-import { AddressGuard, Database, SecretBox, Settings, type Tx } from '../../../platform';
+import { AddressGuard, Database, Settings, type Tx } from '../../../platform';
 import { SupplierStyles } from '../../../routing';
 import type { ImportDraft } from './import-drafts.service';
 
@@ -42,7 +40,7 @@ export interface ImportApproval {
   readonly chosen?: ReadonlySet<string>;
 }
 
-const FILE_LABEL = 'the import';
+const fileOptions = { file: 'the import', prune: false, once: true } as const;
 const emptyPlan: ImportPlan = {
   rows: [],
   untouched: [],
@@ -61,7 +59,8 @@ export class ImportService {
     private readonly activity: ActivityLog,
     private readonly guard: AddressGuard,
     private readonly styles: SupplierStyles,
-    private readonly box: SecretBox,
+    private readonly files: GatewayFilePlanner,
+    private readonly lists: PriceListPlanner,
     private readonly settings: Settings,
   ) {}
 
@@ -76,9 +75,9 @@ export class ImportService {
     try {
       if (format !== 'gateway-yaml') {
         const options = listOptions(draft, format);
-        return planOfList(await planPriceList(this.database, parseList(format, content), options));
+        return planOfList(await this.lists.plan(parseList(format, content), options));
       }
-      const plan = await planGatewayFile(this.database, this.parseFile(content), this.fileOptions);
+      const plan = await this.files.plan(this.parseFile(content), fileOptions);
       return { ...emptyPlan, ...plan, gone: [] };
     } catch (error) {
       if (error instanceof FileFaults) return { ...emptyPlan, faults: error.faults };
@@ -102,11 +101,11 @@ export class ImportService {
       },
     };
     if (format === 'gateway-yaml') {
-      const options = { ...this.fileOptions, ...approval };
-      await applyGatewayFile(this.database, this.parseFile(content), options).catch(rethrowAsConflict);
+      const options = { ...fileOptions, ...approval };
+      await this.files.apply(this.parseFile(content), options).catch(rethrowAsConflict);
     } else {
       const options = { ...listOptions(draft, format), ...approval };
-      await applyPriceList(this.database, parseList(format, content), options);
+      await this.lists.apply(parseList(format, content), options);
     }
     return count;
   }
@@ -127,10 +126,6 @@ export class ImportService {
       styles: this.styles,
       keyFields,
     });
-  }
-
-  private get fileOptions() {
-    return { file: FILE_LABEL, prune: false, box: this.box, once: true } as const;
   }
 }
 

@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import { parseJsonText } from '../../../kernel';
 import { originsOf, type SecretAddress } from '../../credential';
 import { CredentialEditor } from '../../credential-editor.service';
-import { readRows, type TableRow, type SecretBox, type Tx } from '../../../platform';
+import { readRows, type TableRow, SecretBox, type Tx } from '../../../platform';
 import type { SecretValue } from './desired';
 
 /** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
@@ -9,12 +10,12 @@ export type SecretComparison = 'same' | 'other' | 'unreadable' | 'missing';
 
 const COLUMNS = 'id, kind, host, key_id, wrapped_key, nonce, ciphertext';
 
+@Injectable()
 export class CredentialKeeper {
-  private readonly editor: CredentialEditor;
-
-  constructor(private readonly box: SecretBox) {
-    this.editor = new CredentialEditor(box);
-  }
+  constructor(
+    private readonly box: SecretBox,
+    private readonly editor: CredentialEditor,
+  ) {}
 
   /** A secret is stored for a single address: if the provider moves to another, the secret has to be entered again. */
   async compare(

@@ -1,8 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { Fault } from '../../../kernel';
-import type { Database, SecretBox, Tx } from '../../../platform';
+import { Database, type Tx } from '../../../platform';
+import { CatalogueEditor } from '../../catalogue-editor.service';
+import { PriceService } from '../../price.service';
 import { applyOrDryRun } from '../apply-or-dry-run';
 import { selectSteps, fingerprintOf, type PlanApproval, type PlanRow, toPlanRows } from '../plan-rows';
-import { modelLabel, stepLabel, providerLabel, type Step, type Steps } from '../step';
+import { modelLabel, stepLabel, providerLabel, type Step, type Steps, type StepServices } from '../step';
 import type { DesiredCatalogue } from './desired';
 import { CredentialKeeper } from './credential-keeper';
 import { type FileFault, FileFaults, type FilePosition } from './file-fault';
@@ -21,7 +24,6 @@ export interface GatewayFilePlan {
 export interface GatewayFileOptions {
   readonly file: string;
   readonly prune: boolean;
-  readonly box: SecretBox;
   /**
    * Applied once from a page: the file manages nothing afterwards, and objects that another file manages stay
    * unchanged.
@@ -31,42 +33,45 @@ export interface GatewayFileOptions {
   readonly keys?: KeyPlanner;
 }
 
-export const planGatewayFile = (
-  database: Database,
-  reading: FileReading,
-  options: GatewayFileOptions,
-): Promise<GatewayFilePlan> => runPlan(database, reading, options, null);
+@Injectable()
+export class GatewayFilePlanner {
+  private readonly services: StepServices;
 
-export const applyGatewayFile = (
-  database: Database,
-  reading: FileReading,
-  options: GatewayFileOptions & PlanApproval,
-): Promise<GatewayFilePlan> => runPlan(database, reading, options, options);
+  constructor(
+    private readonly database: Database,
+    private readonly keeper: CredentialKeeper,
+    editor: CatalogueEditor,
+    prices: PriceService,
+  ) {
+    this.services = { editor, prices };
+  }
 
-function runPlan(
-  database: Database,
-  reading: FileReading,
-  { file, prune, box, once = false, keys }: GatewayFileOptions,
-  approval: PlanApproval | null,
-): Promise<GatewayFilePlan> {
-  return applyOrDryRun(database, approval !== null, async (tx) => {
-    const faults = [...reading.faults];
-    const source = approval === null ? `file ${file}` : `file ${file} by ${approval.actor}`;
-    const steps = await planSteps(tx, reading.desired, {
-      keeper: new CredentialKeeper(box),
-      source,
-      faults,
-      once,
-      keys,
+  plan(reading: FileReading, options: GatewayFileOptions): Promise<GatewayFilePlan> {
+    return this.run(reading, options, null);
+  }
+
+  apply(reading: FileReading, options: GatewayFileOptions & PlanApproval): Promise<GatewayFilePlan> {
+    return this.run(reading, options, options);
+  }
+
+  private run(
+    reading: FileReading,
+    { file, prune, once = false, keys }: GatewayFileOptions,
+    approval: PlanApproval | null,
+  ): Promise<GatewayFilePlan> {
+    return applyOrDryRun(this.database, approval !== null, async (tx) => {
+      const faults = [...reading.faults];
+      const source = approval === null ? `file ${file}` : `file ${file} by ${approval.actor}`;
+      const steps = await planSteps(tx, reading.desired, { keeper: this.keeper, source, faults, once, keys });
+      const plan = planOf(steps, reading.desired);
+      const candidates = [...steps.steps, ...(prune ? steps.gone : [])];
+      const selected = selectSteps(candidates, plan.fingerprint, approval ?? {});
+      await runSteps(tx, this.services, selected, faults);
+      if (faults.length > 0) throw new FileFaults(file, faults);
+      await approval?.record?.(tx, toPlanRows(selected));
+      return plan;
     });
-    const plan = planOf(steps, reading.desired);
-    const candidates = [...steps.steps, ...(prune ? steps.gone : [])];
-    const selected = selectSteps(candidates, plan.fingerprint, approval ?? {});
-    await runSteps(tx, selected, faults);
-    if (faults.length > 0) throw new FileFaults(file, faults);
-    await approval?.record?.(tx, toPlanRows(selected));
-    return plan;
-  });
+  }
 }
 
 function planOf({ steps, gone, warnings }: Steps, desired: DesiredCatalogue): GatewayFilePlan {
@@ -83,7 +88,12 @@ function planOf({ steps, gone, warnings }: Steps, desired: DesiredCatalogue): Ga
 }
 
 /** Runs each step in a savepoint of its own, so that faults after the first are found too. */
-async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Promise<void> {
+async function runSteps(
+  tx: Tx,
+  services: StepServices,
+  steps: readonly Step[],
+  faults: FileFault[],
+): Promise<void> {
   const failed = new Set<string>();
   for (const step of steps) {
     if (faults.some((fault) => concerns(fault, step.at))) failed.add(stepLabel(step));
@@ -91,7 +101,7 @@ async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Pr
     if (step.needs.some((need) => failed.has(need))) failed.add(stepLabel(step));
     if (failed.has(stepLabel(step))) continue;
     try {
-      await tx.transaction((inner) => step.run(inner));
+      await tx.transaction((inner) => step.run(inner, services));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       failed.add(stepLabel(step));

@@ -1,9 +1,6 @@
-import { CatalogueEditor } from '../../catalogue-editor.service';
 import type { CurrentCatalogue, CurrentOrganisation } from '../current';
 import type { DesiredCatalogue, DesiredAccess, DesiredOrganisation } from './desired';
 import { modelLabel, type Step } from '../step';
-
-const editor = new CatalogueEditor();
 
 /**
  * Plans which models and regions organisations and departments can use. Users and organisations are not created here.
@@ -38,7 +35,7 @@ function regionsStep(organisation: DesiredOrganisation, existing: CurrentOrganis
       mark: 'changed',
       changes: [{ field: 'regions', before, after }],
       needs: [],
-      run: (tx) => editor.setOrganisationRegions(tx, existing.id, allowedRegions),
+      run: (tx, { editor }) => editor.setOrganisationRegions(tx, existing.id, allowedRegions),
     },
   ];
 }
@@ -46,8 +43,13 @@ function regionsStep(organisation: DesiredOrganisation, existing: CurrentOrganis
 function organisationAccessSteps(organisation: DesiredOrganisation, existing: CurrentOrganisation): Step[] {
   return organisation.access.flatMap((access) => {
     const { model, allowed } = access;
-    return accessStep(organisation.slug, modelLabel(model), access, existing.access[model], (tx) =>
-      editor.setOrganisationAccess(tx, model, existing.id, { granted: allowed, enabled: allowed }),
+    return accessStep(
+      organisation.slug,
+      modelLabel(model),
+      access,
+      existing.access[model],
+      (tx, { editor }) =>
+        editor.setOrganisationAccess(tx, model, existing.id, { granted: allowed, enabled: allowed }),
     );
   });
 }
@@ -59,7 +61,7 @@ function departmentAccessSteps(organisation: DesiredOrganisation, existing: Curr
     return access.flatMap((modelAccess) => {
       const { model, allowed } = modelAccess;
       const field = `department ${name}, ${modelLabel(model)}`;
-      return accessStep(organisation.slug, field, modelAccess, department.access[model], (tx) =>
+      return accessStep(organisation.slug, field, modelAccess, department.access[model], (tx, { editor }) =>
         editor.setDepartmentAccess(tx, department.id, model, allowed),
       );
     });

@@ -1,12 +1,8 @@
-import { CatalogueEditor } from '../../catalogue-editor.service';
 import { modelFields } from '../../entities';
-import type { Tx } from '../../../platform';
 import type { CurrentCatalogue, CurrentModel } from '../current';
 import type { DesiredCatalogue, DesiredModel } from './desired';
 import { changesBetween, type FieldChange, laneTexts, modelTexts, NO_TEXTS } from '../field-texts';
 import { modelLabel, providerLabel, type Step } from '../step';
-
-const editor = new CatalogueEditor();
 
 /** Plans models with their lanes. References between models follow once all models exist. */
 export function planModels(desired: DesiredCatalogue, current: CurrentCatalogue, once: boolean): Step[] {
@@ -40,7 +36,7 @@ function fieldsStep(
     mark: markOf(existing),
     changes,
     needs: [],
-    async run(tx: Tx) {
+    async run(tx, { editor }) {
       const { state, ...fields } = modelFields.pick(model);
       await editor.upsertModel(tx, { ...fields, name: model.name, managed: model.managed });
       if (state !== (existing?.state ?? 'active')) await editor.setState(tx, model.name, state);
@@ -69,15 +65,12 @@ function lanesStep(model: DesiredModel, existing: CurrentModel | undefined, chan
     mark: markOf(existing),
     changes,
     needs: [modelLabel(model.name), ...model.lanes.map(({ provider }) => providerLabel(provider))],
-    run: (tx) => editor.setLanes(tx, model.name, inputs),
+    run: (tx, { editor }) => editor.setLanes(tx, model.name, inputs),
   };
 }
 
-const links = {
-  redirect: (tx: Tx, model: string, target: string | null) => editor.setRedirect(tx, model, target),
-  overflow: (tx: Tx, model: string, target: string | null) => editor.setOverflow(tx, model, target),
-};
-export type ModelLink = keyof typeof links;
+const setters = { redirect: 'setRedirect', overflow: 'setOverflow' } as const;
+export type ModelLink = keyof typeof setters;
 
 /** Loops are rejected at every step, so all changed redirects are cleared before any is set. */
 export function planLinks(link: ModelLink, desired: DesiredCatalogue, current: CurrentCatalogue): Step[] {
@@ -109,7 +102,7 @@ function linkStep(link: ModelLink, model: DesiredModel, target: string | null): 
     name: model.name,
     mark: 'changed',
     needs: [modelLabel(model.name), ...(target === null ? [] : [modelLabel(target)])],
-    run: (tx) => links[link](tx, model.name, target),
+    run: (tx, { editor }) => editor[setters[link]](tx, model.name, target),
   };
 }
 
@@ -125,7 +118,7 @@ export function planAliases(desired: DesiredCatalogue, current: CurrentCatalogue
         mark: before === null ? 'new' : 'changed',
         changes: [{ field: 'model', before, after: alias.model }],
         needs: [modelLabel(alias.model)],
-        async run(tx) {
+        async run(tx, { editor }) {
           if (before !== null) await editor.removeAlias(tx, alias.name);
           await editor.addAlias(tx, alias.name, alias.model);
         },

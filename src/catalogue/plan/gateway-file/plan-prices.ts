@@ -1,12 +1,10 @@
-import { PriceService } from '../../price.service';
+import type { PriceService } from '../../price.service';
 import type { PriceRates } from '../../../kernel';
 import type { TableRow, Tx } from '../../../platform';
 import type { CurrentCatalogue, CurrentModel, CurrentSchedule } from '../current';
 import type { DesiredCatalogue, DesiredLane, DesiredModel, DesiredSchedule } from './desired';
 import { changesBetween, type FieldChange, NO_TEXTS, priceTexts, routeName } from '../field-texts';
 import { modelLabel, type Step } from '../step';
-
-const prices = new PriceService();
 
 /** A changed price becomes a new version; earlier versions stay for the records that were charged by them. */
 export function planPrices(desired: DesiredCatalogue, current: CurrentCatalogue, source: string): Step[] {
@@ -25,7 +23,7 @@ function modelPriceSteps(model: DesiredModel, existing: CurrentModel | undefined
   const { at, rates } = model.price;
   const changes = priceChanges('price ', existing?.price?.rates, rates);
   if (changes.length === 0) return [];
-  const run = (tx: Tx) => prices.addPrice(tx, { model: model.name, rates, source });
+  const run: Step['run'] = (tx, { prices }) => prices.addPrice(tx, { model: model.name, rates, source });
   return [{ ...stepOf(model, existing, changes), at, run }];
 }
 
@@ -40,7 +38,7 @@ function lanePriceSteps(
   const before = existing?.lanes.find((one) => routeName(one) === routeName(lane))?.price?.rates;
   const changes = priceChanges(`${routeName(lane)} price `, before, rates);
   if (changes.length === 0) return [];
-  const run = async (tx: Tx) =>
+  const run: Step['run'] = async (tx, { prices }) =>
     prices.addPrice(tx, { model: model.name, laneId: await laneId(tx, model.name, lane), rates, source });
   return [{ ...stepOf(model, existing, changes), at, run }];
 }
@@ -68,14 +66,15 @@ function scheduleSteps(
     {
       ...stepOf(model, existing, changes),
       at,
-      run: (tx) =>
-        putSchedule(tx, model.name, { schedule, before, sameRates: newRates.length === 0, source }),
+      run: (tx, { prices }) =>
+        putSchedule(tx, prices, model.name, { schedule, before, sameRates: newRates.length === 0, source }),
     },
   ];
 }
 
 async function putSchedule(
   tx: Tx,
+  prices: PriceService,
   model: string,
   change: { schedule: DesiredSchedule; before?: CurrentSchedule; sameRates: boolean; source: string },
 ): Promise<void> {

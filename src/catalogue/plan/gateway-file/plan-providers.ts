@@ -1,4 +1,3 @@
-import { CatalogueEditor } from '../../catalogue-editor.service';
 import { originsOf } from '../../credential';
 import type { TableRow, Tx } from '../../../platform';
 import type { CredentialKeeper } from './credential-keeper';
@@ -6,8 +5,6 @@ import type { CurrentCatalogue, CurrentProvider } from '../current';
 import type { DesiredCatalogue, DesiredCredential, DesiredProvider } from './desired';
 import { changesBetween, type FieldChange, NO_TEXTS, providerTexts } from '../field-texts';
 import { providerLabel, type Step } from '../step';
-
-const editor = new CatalogueEditor();
 
 export async function planProviders(
   tx: Tx,
@@ -68,7 +65,7 @@ function providerStep(
     mark: existing === undefined ? 'new' : 'changed',
     changes,
     needs: [],
-    run: (tx) => editor.upsertProvider(tx, fields),
+    run: (tx, { editor }) => editor.upsertProvider(tx, fields),
   };
 }
 

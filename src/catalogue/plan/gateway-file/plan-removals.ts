@@ -1,13 +1,9 @@
-import { CatalogueEditor } from '../../catalogue-editor.service';
-import { PriceService } from '../../price.service';
 import type { CredentialKeeper } from './credential-keeper';
 import type { CurrentCatalogue } from '../current';
 import type { DesiredCatalogue } from './desired';
 import type { FieldChange } from '../field-texts';
 import type { Step } from '../step';
 
-const editor = new CatalogueEditor();
-const prices = new PriceService();
 const NO_POSITION = { path: '', line: 1 };
 
 /**
@@ -41,7 +37,7 @@ function aliasRemovals(desired: DesiredCatalogue, current: CurrentCatalogue): St
         field: 'model',
         before: model,
         after: null,
-        run: (tx) => editor.removeAlias(tx, name),
+        run: (tx, { editor }) => editor.removeAlias(tx, name),
       }),
     ];
   });
@@ -61,7 +57,7 @@ function scheduleRemovals(desired: DesiredCatalogue, current: CurrentCatalogue):
           field,
           before: 'planned',
           after: null,
-          run: (tx) => prices.deleteSchedule(tx, name, id),
+          run: (tx, { prices }) => prices.deleteSchedule(tx, name, id),
         }),
       ];
     });
@@ -80,7 +76,7 @@ function modelRemovals(desired: DesiredCatalogue, current: CurrentCatalogue): St
         field: 'state',
         before: state,
         after: isServed ? 'paused' : state,
-        async run(tx) {
+        async run(tx, { editor }) {
           await editor.upsertModel(tx, { name, managed: false });
           if (isServed) await editor.setState(tx, name, 'paused');
         },
@@ -126,7 +122,7 @@ function providerRemovals(desired: DesiredCatalogue, current: CurrentCatalogue):
         field: 'visible',
         before: String(visible),
         after: 'false',
-        run: (tx) => editor.upsertProvider(tx, { name, visible: false, managed: false }),
+        run: (tx, { editor }) => editor.upsertProvider(tx, { name, visible: false, managed: false }),
       }),
     ];
   });

@@ -1,10 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import { Fault, fault } from '../../../kernel';
-import type { Database, Tx } from '../../../platform';
+import { Database, type Tx } from '../../../platform';
+import { CatalogueEditor } from '../../catalogue-editor.service';
+import { PriceService } from '../../price.service';
 import { type CurrentCatalogue, readCurrent } from '../current';
 import { didYouMean } from '../nearest';
 import { applyOrDryRun } from '../apply-or-dry-run';
 import { selectSteps, fingerprintOf, type PlanApproval, type PlanRow, toPlanRows } from '../plan-rows';
-import { stepLabel, type Step } from '../step';
+import { stepLabel, type Step, type StepServices } from '../step';
 import { parseExactly } from './exact-json';
 import { litellmPrices } from './litellm';
 import { modelsDevPrices } from './models-dev';
@@ -33,53 +36,62 @@ export interface PriceListOptions extends Pick<PriceImportOptions, 'overwrite' |
 export const readPriceList = (format: PriceListFormat, text: string): PriceList =>
   formats[format].read(parseExactly(text));
 
-export const planPriceList = (
-  database: Database,
-  list: PriceList,
-  options: PriceListOptions,
-): Promise<PriceListPlan> => runImport(database, list, options, null);
+@Injectable()
+export class PriceListPlanner {
+  private readonly services: StepServices;
 
-/** Skips models that the catalogue refuses and imports the others. */
-export const applyPriceList = (
-  database: Database,
-  list: PriceList,
-  options: PriceListOptions & PlanApproval,
-): Promise<PriceListPlan> => runImport(database, list, options, options);
+  constructor(
+    private readonly database: Database,
+    editor: CatalogueEditor,
+    prices: PriceService,
+  ) {
+    this.services = { editor, prices };
+  }
 
-function runImport(
-  database: Database,
-  list: PriceList,
-  { format, providers: requestedProviders, overwrite, only }: PriceListOptions,
-  approval: PlanApproval | null,
-): Promise<PriceListPlan> {
-  return applyOrDryRun(database, approval !== null, async (tx) => {
-    const current = await readCurrent(tx);
-    const providers = matchProviders(requestedProviders, list, current);
-    const source = approval === null ? `import ${format}` : `import ${format} by ${approval.actor}`;
-    const reconciliation = reconcile(list, current, { source, overwrite, providers, only });
-    const fingerprint = fingerprintOf({
-      rows: toPlanRows(reconciliation.steps),
-      gone: reconciliation.gone,
-      kept: reconciliation.kept,
+  plan(list: PriceList, options: PriceListOptions): Promise<PriceListPlan> {
+    return this.run(list, options, null);
+  }
+
+  /** Skips models that the catalogue refuses and imports the others. */
+  apply(list: PriceList, options: PriceListOptions & PlanApproval): Promise<PriceListPlan> {
+    return this.run(list, options, options);
+  }
+
+  private run(
+    list: PriceList,
+    { format, providers: requestedProviders, overwrite, only }: PriceListOptions,
+    approval: PlanApproval | null,
+  ): Promise<PriceListPlan> {
+    return applyOrDryRun(this.database, approval !== null, async (tx) => {
+      const current = await readCurrent(tx);
+      const providers = matchProviders(requestedProviders, list, current);
+      const source = approval === null ? `import ${format}` : `import ${format} by ${approval.actor}`;
+      const reconciliation = reconcile(list, current, { source, overwrite, providers, only });
+      const fingerprint = fingerprintOf({
+        rows: toPlanRows(reconciliation.steps),
+        gone: reconciliation.gone,
+        kept: reconciliation.kept,
+      });
+      const selected = selectSteps(reconciliation.steps, fingerprint, approval ?? {});
+      const refused = await runSteps(tx, this.services, selected);
+      if (approval?.chosen !== undefined) refusePartialImport(refused);
+      const listProviders = new Set(providers.values());
+      const isRequested = ({ provider }: { readonly provider: string }): boolean =>
+        listProviders.has(provider);
+      const content = {
+        rows: toPlanRows(selected.filter((step) => !refused.has(step))),
+        gone: reconciliation.gone,
+        kept: reconciliation.kept,
+        refused: [
+          ...list.refused.filter(isRequested).map(({ id, reason }) => `${id}: ${reason}`),
+          ...[...refused].map(([step, reason]) => `${stepLabel(step)}: ${reason}`),
+        ],
+        unknownKeys: list.unknownKeys.filter(isRequested),
+      };
+      await approval?.record?.(tx, content.rows);
+      return { ...content, untouched: reconciliation.untouched, fingerprint };
     });
-    const selected = selectSteps(reconciliation.steps, fingerprint, approval ?? {});
-    const refused = await runSteps(tx, selected);
-    if (approval?.chosen !== undefined) refusePartialImport(refused);
-    const listProviders = new Set(providers.values());
-    const isRequested = ({ provider }: { readonly provider: string }): boolean => listProviders.has(provider);
-    const content = {
-      rows: toPlanRows(selected.filter((step) => !refused.has(step))),
-      gone: reconciliation.gone,
-      kept: reconciliation.kept,
-      refused: [
-        ...list.refused.filter(isRequested).map(({ id, reason }) => `${id}: ${reason}`),
-        ...[...refused].map(([step, reason]) => `${stepLabel(step)}: ${reason}`),
-      ],
-      unknownKeys: list.unknownKeys.filter(isRequested),
-    };
-    await approval?.record?.(tx, content.rows);
-    return { ...content, untouched: reconciliation.untouched, fingerprint };
-  });
+  }
 }
 
 /** Individually selected rows are applied as shown, or not at all. */
@@ -120,11 +132,15 @@ function matchProviders(
 
 const invalidProvider = (message: string): Fault => fault('invalid_provider', { param: 'provider', message });
 
-async function runSteps(tx: Tx, steps: readonly Step[]): Promise<ReadonlyMap<Step, string>> {
+async function runSteps(
+  tx: Tx,
+  services: StepServices,
+  steps: readonly Step[],
+): Promise<ReadonlyMap<Step, string>> {
   const refused = new Map<Step, string>();
   for (const step of steps) {
     try {
-      await tx.transaction((inner) => step.run(inner));
+      await tx.transaction((inner) => step.run(inner, services));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       refused.set(step, error.humanMessage);

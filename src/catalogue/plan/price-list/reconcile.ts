@@ -1,6 +1,3 @@
-import { CatalogueEditor } from '../../catalogue-editor.service';
-import { PriceService } from '../../price.service';
-import type { Tx } from '../../../platform';
 import {
   type CurrentCatalogue,
   type CurrentLane,
@@ -12,8 +9,6 @@ import { changesBetween, laneTexts, NO_TEXTS, priceTexts, routeName } from '../f
 import { modelLabel, stepLabel, type Step } from '../step';
 import type { Offer, PriceList } from './offer';
 
-const editor = new CatalogueEditor();
-const prices = new PriceService();
 const NO_POSITION = { path: '', line: 1 };
 
 export interface PriceImportOptions {
@@ -121,7 +116,7 @@ function priceStep(
     mark: 'changed',
     changes,
     needs: [],
-    run: (tx: Tx) => prices.addPrice(tx, { model: model.name, laneId, rates, source }),
+    run: (tx, { prices }) => prices.addPrice(tx, { model: model.name, laneId, rates, source }),
   });
 }
 
@@ -150,7 +145,7 @@ function newModel(provider: CurrentProvider, offer: Offer, { source }: PriceImpo
     mark: 'new',
     changes: changesBetween(NO_TEXTS, texts),
     needs: [],
-    async run(tx) {
+    async run(tx, { editor, prices }) {
       await editor.upsertModel(tx, {
         name,
         displayName: offer.displayName,
