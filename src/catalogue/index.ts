@@ -1,6 +1,3 @@
-import { ProviderCredential } from './credential.entity';
-import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
-
 export {
   CatalogueEditor,
   type LaneInput,
@@ -9,6 +6,7 @@ export {
 } from './catalogue-editor.service';
 export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
 export { originsOf, sealedCredentials, oneTimeCredential } from './credential';
+export { catalogueEntities } from './catalogue-entities';
 export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { egressTerms, ignoredEgressFields, proxyNamesIn } from './egress';
 export { type ProviderCertificate, providerCertificates } from './provider-certificates';
@@ -68,13 +66,4 @@ export { CatalogueSnapshot, isRetired } from './snapshot';
 export { loadSnapshot } from './snapshot-loader';
 export type { LaneView, ModelAudience, ModelView, PricedLane, PriceView, ProviderView } from './views';
 
-export const catalogueEntities = [
-  Provider,
-  Model,
-  Lane,
-  ModelAlias,
-  Price,
-  PriceSchedule,
-  ProviderCredential,
-];
 export { foreignMasterKeyIn } from './foreign-master-key';

@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit';
 import { SecretsModule } from '../platform';
 import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
+import { identityEntities } from './entities';
 import { OwnProjects } from './own-projects.service';
 import { PayerService } from './payer.service';
 import { PersonalSettings } from './personal-settings.service';
@@ -26,5 +28,9 @@ const providers = [
   ...peopleProviders,
 ];
 
-@Module({ imports: [AuditModule, SecretsModule], providers, exports: providers })
+@Module({
+  imports: [AuditModule, SecretsModule, TypeOrmModule.forFeature(identityEntities)],
+  providers,
+  exports: [...providers, TypeOrmModule],
+})
 export class IdentityModule {}

@@ -1,11 +1,3 @@
-import { accountEntities } from './accounts';
-import { Department } from './department.entity';
-import { LegalAcceptance } from './legal-acceptance.entity';
-import { Organisation } from './organisation.entity';
-import { Project, ProjectMember } from './project.entity';
-import { Session } from './session.entity';
-import { UserAccount } from './user-account.entity';
-
 export {
   type AccountMail,
   AccountMailService,
@@ -41,6 +33,7 @@ export {
 export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
+export { identityEntities } from './entities';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.service';
 export {
@@ -58,15 +51,5 @@ export { SessionsService, type ViewerContext } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
 export { isInUse, type UserStatus } from './user-status';
-export { Organisation, UserAccount };
-
-export const identityEntities = [
-  Organisation,
-  Department,
-  UserAccount,
-  Project,
-  ProjectMember,
-  Session,
-  LegalAcceptance,
-  ...accountEntities,
-];
+export { Organisation } from './organisation.entity';
+export { UserAccount } from './user-account.entity';
