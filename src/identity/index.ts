@@ -30,20 +30,21 @@ export {
   type SignInOrigin,
   SignInService,
 } from './accounts';
-export { AdminViewService, type OrganisationName } from './admin-view.service';
+export { AdminViewService } from './admin-view.service';
 export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
 export { identityEntities } from './entities';
 export { IdentityModule } from './identity.module';
-export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.service';
+export { MAX_DELEGATES } from './owner-standing.query';
+export type { OrganisationName } from './organisation-name.query';
+export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.query';
 export {
-  MAX_DELEGATES,
   type Ownership,
   PayerService,
   type PriceFactorVersion,
   type OwnerStanding,
 } from './payer.service';
-export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
+export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.store';
 export * from './people';
 export { ProfileService } from './profile.service';
 export { HostProofs, isProven, type ResellerDomain, ResellerDomains, invalidLogo } from './resellers';
