@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import {
+  AlertChannel,
   AlertChannels,
   AlertClient,
   audiences,
@@ -18,7 +19,12 @@ import { withDatabase } from './with-database';
 const PLATFORM = null;
 
 const channelsOf = (database: Database, settings: Settings): AlertChannels =>
-  new AlertChannels(database, new SecretBox(MasterKeys.parse(settings.masterKey)), new ActivityLog(database));
+  new AlertChannels(
+    database,
+    database.source.getRepository(AlertChannel),
+    new SecretBox(MasterKeys.parse(settings.masterKey)),
+    new ActivityLog(database),
+  );
 
 export const alertChannelList: CliCommand = {
   usage: 'alert-channel:list',

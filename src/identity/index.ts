@@ -38,12 +38,7 @@ export { IdentityModule } from './identity.module';
 export { MAX_DELEGATES } from './owner-standing.query';
 export type { OrganisationName } from './organisation-name.query';
 export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.query';
-export {
-  type Ownership,
-  PayerService,
-  type PriceFactorVersion,
-  type OwnerStanding,
-} from './payer.service';
+export { type Ownership, PayerService, type PriceFactorVersion, type OwnerStanding } from './payer.service';
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.store';
 export * from './people';
 export { ProfileService } from './profile.service';

@@ -70,10 +70,7 @@ interface Registration {
 }
 
 /** Unexpired registrations of an address, with whether each one set the current password. Returns at most two. */
-export function findRegistrations(
-  database: Database,
-  userId: number,
-): Promise<Registration[]> {
+export function findRegistrations(database: Database, userId: number): Promise<Registration[]> {
   return database.rows<Registration>(
     `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
        FROM account_token t JOIN user_account u ON u.id = t.user_id
