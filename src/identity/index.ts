@@ -47,5 +47,6 @@ export { SessionsService, type ViewerContext } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
 export { isInUse, type UserStatus } from './user-status';
+export { LegalAcceptance } from './legal-acceptance.entity';
 export { Organisation } from './organisation.entity';
 export { UserAccount } from './user-account.entity';

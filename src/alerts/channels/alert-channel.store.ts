@@ -3,7 +3,9 @@ import type { AlertOwner } from '../catalogue/kinds';
 
 /** Serialises concurrent creations, so that the limit per owner holds. */
 export async function lockChannelsOf(tx: Tx, owner: AlertOwner): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('alert channels'), coalesce($1::integer, 0))`, [owner]);
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('alert channels'), coalesce($1::integer, 0))`, [
+    owner,
+  ]);
 }
 
 /** A rule limited to the removed channel applies to all channels again. */

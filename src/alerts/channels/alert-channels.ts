@@ -112,7 +112,9 @@ export class AlertChannels {
     await this.database.transaction(async (tx) => {
       const before = findChannel(await channelsIn(tx, owner), id);
       const isNew = Object.keys(target).length > 0;
-      const merged = isNew ? mergeTarget(await this.readTarget(tx.getRepository(AlertChannel), id), target) : null;
+      const merged = isNew
+        ? mergeTarget(await this.readTarget(tx.getRepository(AlertChannel), id), target)
+        : null;
       const changes = {
         ...changesOf(inputOf(before), input),
         ...(merged === null
@@ -175,10 +177,7 @@ export class AlertChannels {
     });
   }
 
-  private async readTarget(
-    channels: Repository<AlertChannel>,
-    id: number,
-  ): Promise<ChannelTarget | null> {
+  private async readTarget(channels: Repository<AlertChannel>, id: number): Promise<ChannelTarget | null> {
     const channel = await channels.findOne({ where: { id }, select: { id: true, secret: true } });
     return channel?.secret ? this.open(id, channel.secret) : null;
   }

@@ -1,5 +1,5 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
-import type { CurrentCatalogue, CurrentOrganisation } from '../current';
+import type { CurrentCatalogue, CurrentOrganisation } from '../current.query';
 import type { DesiredCatalogue, DesiredAccess, DesiredOrganisation } from './desired';
 import { modelLabel, type Step } from '../step';
 

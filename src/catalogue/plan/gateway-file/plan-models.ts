@@ -1,7 +1,7 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
 import { modelFields } from '../../entities';
 import type { Tx } from '../../../platform';
-import type { CurrentCatalogue, CurrentModel } from '../current';
+import type { CurrentCatalogue, CurrentModel } from '../current.query';
 import type { DesiredCatalogue, DesiredModel } from './desired';
 import { changesBetween, type FieldChange, laneTexts, modelTexts, NO_TEXTS } from '../field-texts';
 import { modelLabel, providerLabel, type Step } from '../step';

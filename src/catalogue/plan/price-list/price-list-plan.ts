@@ -1,6 +1,6 @@
 import { Fault, fault } from '../../../kernel';
 import type { Database, Tx } from '../../../platform';
-import { type CurrentCatalogue, readCurrent } from '../current';
+import { type CurrentCatalogue, readCurrent } from '../current.query';
 import { didYouMean } from '../nearest';
 import { applyOrDryRun } from '../apply-or-dry-run';
 import { selectSteps, fingerprintOf, type PlanApproval, type PlanRow, toPlanRows } from '../plan-rows';
