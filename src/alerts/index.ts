@@ -10,7 +10,7 @@ export {
   ownerOf,
   type AlertView,
   type DeliveryView,
-} from './book/alert-query';
+} from './book/alert.query';
 export {
   type AlertKind,
   type AlertKindName,
